@@ -1,107 +1,27 @@
-import {
-  API_KEY_RULES,
-  type ApiKeyNeeds,
-  type ApiKeyPermissions,
-  type AuthMethod,
-  type AuthMethodMode,
-  checkNeeds,
-  SESSION_RULES,
-} from "../core/http/auth_method.ts";
+import { checkNeeds, SESSION_RULES } from "../core/auth_needs.ts";
+import type { ApiKeyNeeds, AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiKeyIdentity, JwtClaims, JwtIdentity } from "../core/http/auth_registry.ts";
 import type { RestApiEvent } from "../core/http/lambda.ts";
-import type {
-  ActiveOrganization,
-  Authorize,
-  OrganizationRule,
-  SessionResult,
-} from "../core/http/session.ts";
-import { ANY_OPTION, checkOptions, OBJECT_OPTION } from "../core/option_rules.ts";
-import { ConfigurationError } from "../errors/http_errors.ts";
+import type { Authorize, OrganizationRule } from "../core/http/session.ts";
+import { checkOptions } from "../core/option_rules.ts";
 import { type BetterAuthInstance, getAuth, resolveOnce } from "./accounts/instance.ts";
 import type { AuthDatabase } from "./better_auth/better_auth_types.ts";
 import type { AuthConfig } from "./config/config.ts";
+import type {
+  CallerOf,
+  OrganizationRoleOf,
+  PermissionsOf,
+  RoleOf,
+  SessionOf,
+  WithOrganization,
+} from "./config/config_types.ts";
 import { getSessionTables } from "./config/session_tables.ts";
-import type { JwtAuthOptions } from "./jwt/jwt_options.ts";
-import type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./keys/api_key_options.ts";
-import { checkAuthOptions } from "./config/resolve_config.ts";
+import { checkJwtOptions, type JwtAuthOptions } from "./jwt/jwt_options.ts";
+import { type ApiKeySelection, resolveApiKeyOptions } from "./keys/api_key_options.ts";
+import { checkSessionOptions } from "./config/resolve_config.ts";
 import { isRecording, record } from "../env/recording.ts";
 import { createSessionCheck } from "./sessions/session_check.ts";
 import { createOriginCheck } from "./sessions/trusted_origin.ts";
-
-/** Columns that a check of sessions does not return beside the built-in fields. */
-interface BuiltIn {
-  user: "createdAt" | "updatedAt" | "id" | "email" | "name" | "image" | "emailVerified";
-  session:
-    | "createdAt"
-    | "updatedAt"
-    | "id"
-    | "token"
-    | "expiresAt"
-    | "ipAddress"
-    | "userAgent"
-    | "userId";
-}
-
-/** Fields of `additionalFields` that better-auth and checks of sessions do not return. */
-type HiddenFields<TConfig, TModel extends "user" | "session"> = TConfig extends {
-  readonly [M in TModel]: { readonly additionalFields: infer TFields };
-} ? {
-    [TField in keyof TFields]: TFields[TField] extends { readonly returned: false } ? TField
-      : never;
-  }[keyof TFields]
-  : never;
-
-/** The columns that the tables of a configuration have besides the built-in ones. */
-type AddedColumns<TConfig, TModel extends "user" | "session"> = TConfig extends {
-  readonly schema: { readonly [M in TModel]: { readonly $inferSelect: infer TRow } };
-} ? Omit<TRow, BuiltIn[TModel] | HiddenFields<TConfig, TModel>>
-  : unknown;
-
-/** The session that handlers receive, with the columns that the configuration's tables add. */
-export type SessionOf<TConfig> = SessionResult & {
-  readonly user: AddedColumns<TConfig, "user">;
-  readonly session: AddedColumns<TConfig, "session">;
-};
-
-/** The plugins of a configuration, also if a function loads them. */
-type PluginOf<TConfig> = TConfig extends { readonly plugins: infer TPlugins }
-  ? TPlugins extends () => infer TLoaded
-    ? Awaited<TLoaded> extends readonly (infer TPlugin)[] ? TPlugin
-    : never
-  : TPlugins extends readonly (infer TPlugin)[] ? TPlugin
-  : never
-  : never;
-
-/** The roles that a plugin of a configuration defines. */
-type PluginRoles<TConfig, TId extends string> =
-  Extract<PluginOf<TConfig>, { readonly id: TId }> extends
-    { readonly options: { readonly roles: infer TRoles } } ? keyof TRoles & string : never;
-
-/** The values of the column `role`, if its type lists them. */
-type ColumnRoles<TConfig> = AddedColumns<TConfig, "user"> extends { readonly role: infer TRole }
-  ? string extends TRole ? never : Extract<TRole, string>
-  : never;
-
-type OrAny<TName extends string> = [TName] extends [never] ? string : TName;
-
-/** The names that the option `roles` takes: those that the plugin `admin` or the type of the column `role` lists. */
-export type RoleOf<TConfig> = OrAny<PluginRoles<TConfig, "admin"> | ColumnRoles<TConfig>>;
-
-/** The names of the roles in organizations: those that the plugin `organization` lists. */
-export type OrganizationRoleOf<TConfig> = OrAny<PluginRoles<TConfig, "organization">>;
-
-/** The permissions that keys may have: those of the plugins' access control, if it is given. */
-export type PermissionsOf<TConfig> = PluginOf<TConfig> extends infer TPlugin
-  ? TPlugin extends { readonly options: { readonly ac: { readonly statements: infer TAll } } } ? {
-      readonly [TName in keyof TAll]?: TAll[TName] extends readonly (infer TAction)[]
-        ? readonly TAction[]
-        : never;
-    }
-  : never
-  : never;
-
-type Permissions<TConfig> = [PermissionsOf<TConfig>] extends [never] ? ApiKeyPermissions
-  : PermissionsOf<TConfig>;
 
 /** Options of `session()`. */
 export interface SessionOptions<
@@ -139,19 +59,10 @@ export interface SessionOptions<
   >;
 }
 
-type WithOrganization<TOrganization> = [TOrganization] extends [undefined] ? unknown
-  : { /** The active organization. */ organization: ActiveOrganization };
-
-/** What a handler with `auth: session()` receives about the caller. */
-export type CallerOf<TConfig, TOptional extends boolean, TOrganization> = TOptional extends true
-  ? { userId: string | undefined; session: SessionOf<TConfig> | undefined }
-  : { userId: string; session: SessionOf<TConfig> } & WithOrganization<TOrganization>;
-
 /** Options of `apiKey()`. */
-export interface ApiKeyOptions<TConfig>
-  extends Partial<Pick<ApiKeyAuthOptions, "plugin" | "configId">> {
+export interface ApiKeyOptions<TConfig> extends ApiKeySelection {
   /** What the API key must be allowed to do: `{ notes: ["read"] }`. Else the response is 403. */
-  readonly permissions?: Permissions<TConfig>;
+  readonly permissions?: PermissionsOf<TConfig>;
 }
 
 /** The values of one configuration for the option `auth` of handlers. */
@@ -221,25 +132,9 @@ export function createMethods<TConfig extends AuthConfig>(
   config: TConfig,
 ): Auth<TConfig> {
   // the values of the environment are not the real ones while a program is only loaded
-  if (isRecording()) checkAuthOptions(config);
+  if (isRecording()) checkSessionOptions(config);
   else resolveOnce(config);
   const isTrustedOrigin = createOriginCheck(config) ?? null;
-
-  /** The modules of a check are loaded when a handler asks for it, so that other functions do not contain them. */
-  function loadCheck<TIdentity extends object>(
-    mode: AuthMethodMode,
-    needs: ApiKeyNeeds,
-    load: () => Promise<AuthMethod<TIdentity>["authenticate"]>,
-  ): AuthMethod<TIdentity> {
-    // begins at once: invalid options end the process while it starts
-    const loading = load();
-    return {
-      mode,
-      needs,
-      isTrustedOrigin,
-      authenticate: async (event) => await (await loading)(event),
-    };
-  }
 
   return {
     session(options = {}) {
@@ -250,40 +145,36 @@ export function createMethods<TConfig extends AuthConfig>(
       return { mode: "session", needs, isTrustedOrigin, authenticate } as AuthMethod<never>;
     },
     apiKey(options = {}) {
-      checkOptions("apiKey", options, API_KEY_OPTIONS);
-      const { permissions, ...others } = options;
       const { user } = getSessionTables(config.schema ?? {});
-      const schema = { user, ...config.schema };
-      if (!Object.hasOwn(schema, "apikey")) {
-        throw new ConfigurationError(
-          "apiKey() needs AuthConfig.schema.apikey: the table of better-auth's plugin, which trellis generate auth-schema writes",
-        );
-      }
-      const needs = permissions === undefined ? {} : { permissions } as ApiKeyNeeds;
-      const apiKeyHeaders = listHeaders(others);
-      const method = loadCheck("api-key", needs, async () => {
-        const { createApiKeyCheck } = await import("./keys/api_key_auth.ts");
-        const check = createApiKeyCheck(getDb, { ...others, schema });
-        return (event) => check(event, needs);
+      const settings = resolveApiKeyOptions(options as ApiKeySelection & ApiKeyNeeds, {
+        user,
+        ...config.schema,
       });
-      return { ...method, apiKeyHeaders };
+      const { permissions } = options as ApiKeyNeeds;
+      const needs: ApiKeyNeeds = permissions === undefined ? {} : { permissions };
+      // loaded when a handler asks for it, so that other functions do not contain it
+      const loading = import("./keys/api_key_check.ts");
+      return {
+        mode: "api-key",
+        needs,
+        isTrustedOrigin,
+        apiKeyHeaders: settings.headers,
+        async authenticate(event) {
+          const { checkApiKey } = await loading;
+          return await checkApiKey(event, needs, settings, getDb);
+        },
+      };
     },
     jwt(options) {
-      return loadCheck("jwt", {}, async () => {
-        const { createJwtAuth } = await import("./jwt/jwt_auth.ts");
-        return createJwtAuth(options).authenticate;
-      });
+      checkJwtOptions("jwt", options as JwtAuthOptions<unknown>);
+      const loading = import("./jwt/jwt_auth.ts").then((jwt) => jwt.createJwtCheck(options));
+      return {
+        mode: "jwt",
+        needs: {},
+        isTrustedOrigin,
+        authenticate: async (event) => await (await loading)(event),
+      };
     },
     getAuth: () => getAuth(getDb, config),
   };
 }
-
-/** Returns the headers of the keys that a check reads, for descriptions of the API. */
-function listHeaders({ plugin = {}, configId }: Partial<ApiKeyAuthOptions>): string[] {
-  const all = [plugin].flat() as readonly ApiKeyConfiguration[];
-  const { apiKeyHeaders = "x-api-key" } = all.find((each) => each.configId === configId) ??
-    all.find((each) => (each.configId ?? "default") === "default") ?? {};
-  return [apiKeyHeaders].flat();
-}
-
-const API_KEY_OPTIONS = { ...API_KEY_RULES, plugin: OBJECT_OPTION, configId: ANY_OPTION };

@@ -36,36 +36,45 @@ export type {
   AccountMailTemplate,
 } from "./mail/account_templates.ts";
 export type { LinkMail, LinkSenders, MailUser } from "./mail/add_link_senders.ts";
-export { configureApiKeyAuth, resetApiKeyAuth } from "./keys/api_key_auth.ts";
-export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./keys/api_key_options.ts";
-export {
-  type ApiKeyOptions,
-  type Auth,
-  type CallerOf,
-  defineAuth,
-  type SessionOf,
-  type SessionOptions,
-} from "./define_auth.ts";
+export type {
+  ApiKeyConfiguration,
+  ApiKeySelection,
+  OtherApiKeyOption,
+} from "./keys/api_key_options.ts";
+export { type ApiKeyOptions, type Auth, defineAuth, type SessionOptions } from "./define_auth.ts";
+export type {
+  AddedColumnsOf,
+  BuiltInColumns,
+  CallerOf,
+  ColumnRolesOf,
+  HiddenFieldsOf,
+  OrAny,
+  OrganizationRoleOf,
+  PermissionsOf,
+  PluginOf,
+  PluginPermissionsOf,
+  PluginRolesOf,
+  RoleOf,
+  SessionOf,
+  WithOrganization,
+} from "./config/config_types.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./routes/auth_handler.ts";
 export { type AuthEvent, type AuthEventFilter, listAuthEvents } from "./accounts/audit_events.ts";
 export {
-  type AuthCleanupOptions,
-  type AuthCleanupResult,
-  removeExpiredAuthRows,
-} from "./accounts/cleanup.ts";
-export {
   type AuthCleanupHandler,
   type AuthCleanupHandlerOptions,
+  type AuthCleanupOptions,
+  type AuthCleanupResult,
   createAuthCleanupHandler,
-} from "./accounts/cleanup_handler.ts";
-export type { AuditOption, AuditSettings, AuthEventKind } from "./audit/audit_option.ts";
+  removeExpiredAuthRows,
+} from "./accounts/cleanup.ts";
+export type { AuditOption, AuditSettings, AuthEventKind } from "./audit/audit_record.ts";
 export type { AuthErrorBody } from "./routes/auth_response.ts";
-export type { AuthConfig } from "./config/config.ts";
-export type { AccountLimits } from "./config/account_limit_options.ts";
+export type { AuthConfig, AuthMails, AuthPlugins } from "./config/config.ts";
+export type { AccountLimits } from "./config/rate_limit_settings.ts";
 export type { ClientAddressSource } from "../core/http/client_address.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { LibraryOptions } from "./better_auth/library_options.ts";
-export type { AuthMails, AuthPlugins } from "./config/config.ts";
 export type { HmacAlgorithm } from "./webhooks/hmac.ts";
 export type {
   AuthDatabase,
@@ -100,12 +109,12 @@ export {
   authUsers,
   authVerification,
   type AuthVerificationColumns,
-} from "./schema.ts";
+} from "./tables/schema.ts";
 export {
   configureSessionAuth,
   getConfiguredSessionAuth,
   resetSessionAuth,
-} from "./sessions/session_auth.ts";
+} from "./session_auth.ts";
 export {
   expireSession,
   getSessionExpirationISO,
@@ -114,15 +123,14 @@ export {
   validateSessionFromHeader,
 } from "./sessions/sessions.ts";
 export { validatePaymentsWebhook, validateStripeWebhook } from "./webhooks/payments_webhook.ts";
-export { validateShopifyWebhook } from "./webhooks/shopify_webhook.ts";
-export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
-export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
-export { validateTwilioWebhook } from "./webhooks/twilio_webhook.ts";
-export type { WebhookHeaders } from "./webhooks/webhook_headers.ts";
-export type { WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";
 export {
   validateCodeHostWebhook,
   validateGitHubWebhook,
+  validateShopifyWebhook,
   validateWebhookSignature,
   type WebhookValidationOptions,
 } from "./webhooks/webhooks.ts";
+export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
+export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
+export { validateTwilioWebhook } from "./webhooks/twilio_webhook.ts";
+export type { WebhookHeaders, WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";

@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
 import { nodeHmac, setHmacEngine, webHmac } from "../auth/webhooks/hmac.ts";
 import { createAuth } from "../auth/accounts/instance.ts";
-import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../auth/tables/migration.ts";
 import { validateSession } from "../auth/sessions/sessions.ts";
 import { validateCodeHostWebhook } from "../auth/webhooks/webhooks.ts";
 import { setLogOutput } from "../observability/output.ts";

@@ -1,10 +1,9 @@
 /**
- * What it costs that the state of a request is found by its asynchronous context: the default beside
- * `TRELLIS_SEQUENTIAL_INVOCATIONS=true`, or beside another build of the package, in turns on each runtime.
+ * What it costs that the state of a request is found by its asynchronous context: the sources beside another build of the
+ * package, in turns on Node 20, 22, 24, Deno and Bun.
  *
- *   deno run -A bench/context_cost.ts                        # the sources, on Node 20, 22, 24, Deno and Bun
- *   deno run -A bench/context_cost.ts node20 deno --rounds=9
  *   deno run -A bench/context_cost.ts --before=/path/to/build   # a folder that build_npm.ts has written
+ *   deno run -A bench/context_cost.ts node20 deno --rounds=9 --before=/path/to/build
  */
 // deno-lint-ignore-file no-console
 import { fileURLToPath } from "node:url";
@@ -22,7 +21,7 @@ function option(name: string): string | undefined {
 
 type Figures = Record<string, number>;
 
-/** Bundles the program with a build of the package: the sources as they are, unless a folder is given. */
+/** Bundles the program with a build of the package: the sources, unless a folder is given. */
 async function bundle(built: string | undefined): Promise<string> {
   if (built === undefined) Deno.env.delete("TRELLIS_NPM_PACKAGE");
   else Deno.env.set("TRELLIS_NPM_PACKAGE", built);
@@ -45,22 +44,17 @@ async function bundle(built: string | undefined): Promise<string> {
   return folder;
 }
 
-async function measure(
-  runtime: string,
-  folder: string,
-  env: Record<string, string>,
-): Promise<Figures> {
+async function measure(runtime: string, folder: string): Promise<Figures> {
   if (runtime === "deno") {
     const { stdout } = await runOrThrow(Deno.execPath(), ["run", "-A", "--no-lock", "bundle.mjs"], {
       cwd: folder,
-      env,
     });
     return JSON.parse(stdout);
   }
   const tool = await findTool(runtime as Tool);
   if (tool === undefined) throw new Error(`${runtime} cannot be installed here`);
   const command = join(tool, "bin", runtime === "bun" ? "bun" : "node");
-  return JSON.parse((await runOrThrow(command, ["bundle.mjs"], { cwd: folder, env })).stdout);
+  return JSON.parse((await runOrThrow(command, ["bundle.mjs"], { cwd: folder })).stdout);
 }
 
 function median(values: number[]): number {
@@ -68,22 +62,16 @@ function median(values: number[]): number {
 }
 
 const before = option("before");
+if (before === undefined) throw new Error("--before must name a build of the package");
 const rounds = Number(option("rounds") ?? 5);
 const wanted = Deno.args.filter((arg) => !arg.startsWith("--"));
 const now = await bundle(undefined);
-const other = before === undefined ? now : await bundle(before);
-const otherEnv: Record<string, string> = before === undefined
-  ? { TRELLIS_SEQUENTIAL_INVOCATIONS: "true" }
-  : {};
-console.log(
-  `| runtime | work | ${
-    before === undefined ? "sequential" : "before"
-  } | default | ratio |\n| --- | --- | ---: | ---: | ---: |`,
-);
+const other = await bundle(before);
+console.log("| runtime | work | before | now | ratio |\n| --- | --- | ---: | ---: | ---: |");
 for (const runtime of wanted.length > 0 ? wanted : RUNTIMES) {
   const pairs: [Figures, Figures][] = [];
   for (let round = 0; round < rounds; round++) {
-    pairs.push([await measure(runtime, other, otherEnv), await measure(runtime, now, {})]);
+    pairs.push([await measure(runtime, other), await measure(runtime, now)]);
   }
   for (const name of Object.keys(pairs[0][0])) {
     const column = (side: 0 | 1): string =>
@@ -94,4 +82,4 @@ for (const runtime of wanted.length > 0 ? wanted : RUNTIMES) {
     );
   }
 }
-for (const folder of new Set([now, other])) await Deno.remove(folder, { recursive: true });
+for (const folder of [now, other]) await Deno.remove(folder, { recursive: true });

@@ -29,7 +29,7 @@ import {
   getDrizzleClient,
   RATE_LIMIT_MIGRATION_SQL,
 } from "../database/mod.ts";
-import { createDsqlToken } from "../database/providers/dsql_token.ts";
+import { createDsqlToken } from "../database/providers/distsql.ts";
 import { sql } from "../database/orm.ts";
 import { setLogOutput } from "../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../testing/mod.ts";

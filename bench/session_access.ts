@@ -12,10 +12,10 @@ import { and, eq, sql } from "drizzle-orm";
 import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import postgres from "postgres";
 import { createAuth } from "../auth/accounts/instance.ts";
-import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
-import { AUTH_SESSION_COLUMNS } from "../auth/columns.ts";
-import { configureSessionAuth } from "../auth/sessions/session_auth.ts";
-import { authUsers as user } from "../auth/schema.ts";
+import { AUTH_MIGRATION_SQL } from "../auth/tables/migration.ts";
+import { AUTH_SESSION_COLUMNS } from "../auth/tables/columns.ts";
+import { defineAuth } from "../auth/define_auth.ts";
+import { authUsers as user } from "../auth/tables/schema.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
 import { defineApiHandler } from "../validation/define_api_handler.ts";
 import { setLogOutput } from "../observability/output.ts";
@@ -95,7 +95,6 @@ const config = {
   plugins: [organizationPlugin()],
 };
 const auth = createAuth(db, config);
-configureSessionAuth(() => Promise.resolve(db), config);
 const headers = new Headers({ authorization: `Bearer ${token}` });
 const event = createRestApiEvent({ headers: { authorization: `Bearer ${token}` } });
 const context = createLambdaContext();
@@ -103,8 +102,7 @@ const respond = () => ({ statusCode: 200, body: "" });
 const options = { logging: { level: "SILENT" }, metrics: false, tracing: false } as const;
 const handler = defineApiHandler({
   ...options,
-  auth: "session",
-  organization: { role: "owner" },
+  auth: defineAuth(() => Promise.resolve(db), config).session({ organization: { role: "owner" } }),
 })(respond);
 
 const prepared = db.select({

@@ -22,11 +22,12 @@ export interface ClientOptions {
    */
   session?: "cookie" | TokenSession;
   /**
-   * How often a request is sent again, from 0 to 10, after a network error or the statuses 429, 502,
-   * 503 and 504: GET, HEAD, PUT, DELETE, and requests with an `Idempotency-Key`.
-   * @default 2
+   * How often a request is sent, from 1 to 10, with the first time. It is sent again after a network
+   * error or the statuses 429, 502, 503 and 504: GET, HEAD, PUT, DELETE, and requests with an
+   * `Idempotency-Key`.
+   * @default 3
    */
-  retries?: number;
+  maxAttempts?: number;
   /** Headers of every request: `{ "x-api-key": "…" }`. */
   headers?: Readonly<Record<string, string>>;
   /**
@@ -54,7 +55,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as 
  *
  * @param options Address, session and retries.
  * @returns A client of openapi-fetch.
- * @throws {RangeError} When `retries` is not an integer from 0 to 10.
+ * @throws {RangeError} When `maxAttempts` is not an integer from 1 to 10.
  *
  * @example
  * ```ts
@@ -81,13 +82,13 @@ export function createClient<Routes extends ApiRoutes>(options: ClientOptions): 
   const {
     baseUrl,
     session,
-    retries = 2,
+    maxAttempts = 3,
     headers,
     createCorrelationId = createUuid,
     fetch: send = sendByFetch,
   } = options;
-  if (!Number.isInteger(retries) || retries < 0 || retries > 10) {
-    throw new RangeError(`retries must be an integer from 0 to 10, got ${retries}`);
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > 10) {
+    throw new RangeError(`maxAttempts must be an integer from 1 to 10, got ${maxAttempts}`);
   }
   const tokens = typeof session === "object" ? session : undefined;
 
@@ -97,7 +98,7 @@ export function createClient<Routes extends ApiRoutes>(options: ClientOptions): 
     if (token) given.set("Authorization", `Bearer ${token}`);
     const id = given.has(CORRELATION_ID) ? undefined : createCorrelationId();
     if (id) given.set(CORRELATION_ID, id);
-    const response = await sendWithRetries(send, request, retries);
+    const response = await sendWithRetries(send, request, maxAttempts);
     const renewed = response.headers.get("set-auth-token");
     if (renewed) await tokens?.setToken?.(renewed);
     return response;

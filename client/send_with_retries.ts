@@ -14,16 +14,16 @@ const MAX_DELAY_MS = 10_000;
  *
  * @param send Sends one attempt.
  * @param request The request. Its signal also ends a wait.
- * @param retries The maximum number of attempts after the first one.
+ * @param maxAttempts The maximum number of attempts, with the first one.
  * @returns The last response.
  */
 export async function sendWithRetries(
   send: SendRequest,
   request: Request,
-  retries: number,
+  maxAttempts: number,
 ): Promise<Response> {
   const hasKey = request.headers.has("Idempotency-Key");
-  let left = hasKey || IDEMPOTENT.includes(request.method) ? retries : 0;
+  let left = hasKey || IDEMPOTENT.includes(request.method) ? maxAttempts - 1 : 0;
   for (let delayMs = BASE_DELAY_MS;; left--, delayMs *= 2) {
     let waitMs = delayMs * Math.random();
     try {

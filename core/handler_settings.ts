@@ -2,7 +2,6 @@ import { getOptionalEnv } from "../env/get_env.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { LOG_LEVELS, parseLogLevel } from "../observability/log_level.ts";
 import { renderFields } from "../observability/logger.ts";
-import { createOutcomeMetrics, type OutcomeMetrics } from "../observability/outcome_metrics.ts";
 import type { LambdaContext } from "./http/lambda.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
 
@@ -33,10 +32,7 @@ export interface ObservabilityOptions<E = unknown, R = unknown> {
 export interface HandlerSettings {
   readonly operationName: string;
   readonly tracing: boolean;
-  /** Adds the metrics of an invocation; `undefined` if the handler has none. */
-  readonly addOutcomeMetrics: OutcomeMetrics | undefined;
-  /** True if the duration is reported. */
-  readonly isTimed: boolean;
+  readonly metrics: boolean;
   /** Severity from `logging.level`; `undefined` if the environment decides. */
   readonly level: number | undefined;
   readonly sampleRate: number;
@@ -47,8 +43,6 @@ export interface HandlerSettings {
   readonly redact: ReadonlySet<string> | undefined;
   /** Constant fields of each log line, serialised. */
   readonly fields: string;
-  /** The field `operation` of the summary, serialised. */
-  readonly operationField: string;
 }
 
 /** CloudWatch limits the length of dimension values, and the name is one. */
@@ -77,8 +71,7 @@ export function readHandlerSettings(
   return {
     operationName,
     tracing,
-    addOutcomeMetrics: metrics ? createOutcomeMetrics(operationName) : undefined,
-    isTimed: summary || metrics,
+    metrics,
     level: level && LOG_LEVELS[level],
     sampleRate,
     logEvent,
@@ -86,7 +79,6 @@ export function readHandlerSettings(
     summary,
     redact,
     fields: logging.fields === undefined ? "" : renderFields(logging.fields, redact),
-    operationField: renderFields({ operation: operationName }, redact),
   };
 }
 
@@ -99,10 +91,10 @@ export function nameOperation(given: string | undefined, functionName: string): 
 }
 
 function checkOperationName(name: unknown): string {
-  if (typeof name === "string" && name.length <= MAX_NAME_LENGTH) return name;
+  if (typeof name === "string" && name.trim() !== "" && name.length <= MAX_NAME_LENGTH) return name;
   throw new ConfigurationError(
     `operationName is ${
       String(name).slice(0, 80)
-    }: it must be a string of at most ${MAX_NAME_LENGTH} characters`,
+    }: it must be a string of 1 to ${MAX_NAME_LENGTH} characters`,
   );
 }

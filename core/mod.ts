@@ -36,7 +36,7 @@ export { type LoggingConfig } from "./logging_config.ts";
 export { getRequestContext, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./http/response.ts";
 export { undeclared } from "./http/response_origin.ts";
-export { retry, type RetryOptions } from "./async/retry.ts";
+export { retry, type RetryOptions } from "./retry.ts";
 export { type SessionDetails, type SessionResult, type UserDetails } from "./http/session.ts";
 export { timingSafeEqual } from "./http/timing_safe_equal.ts";
 export { getOutgoingHeaders } from "./http/trace_id.ts";

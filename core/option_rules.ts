@@ -1,4 +1,5 @@
 import { isStandIn } from "../env/recording.ts";
+import type { StandardSchema } from "../env/standard_schema.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** A check of a value, and a description of valid values. `undefined` counts as omitted unless it is refused. */
@@ -25,6 +26,18 @@ export const OBJECT_OPTION: OptionRule = [
 
 /** Accepts functions. */
 export const FUNCTION_OPTION: OptionRule = [(value) => typeof value === "function", "a function"];
+
+/** Accepts names of what is stored, such as jobs and schedules. */
+export const NAME_OPTION: OptionRule = [
+  (value) => typeof value === "string" && value.length <= 100 && /^[\w.-]+$/.test(value),
+  "1 to 100 letters, digits, dots, underscores or hyphens",
+];
+
+/** Accepts schemas of any library. Those of arktype are functions. */
+export const SCHEMA_OPTION: OptionRule = [
+  (value) => typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function",
+  "a schema of zod 4, valibot, arktype or another library with Standard Schema",
+];
 
 /**
  * Returns the rule of an option that protects something, such as `auth`. A key with the value `undefined` is refused:

@@ -1,12 +1,12 @@
 import { sourceState } from "../env/source_state.ts";
-import { enterInvocation, isThenable } from "../observability/invocation_context.ts";
+import { Invocation } from "../observability/invocation.ts";
+import { enterInvocation } from "../observability/invocation_context.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { LOG_LEVELS } from "../observability/log_level.ts";
 import { isLevelEnabled, log } from "../observability/logger.ts";
 import type { TraceContext } from "../observability/trace_context.ts";
 import { startSpan } from "../observability/tracer.ts";
-import { withinDeadline } from "./async/deadline.ts";
-import { HandlerInvocation } from "./handler_invocation.ts";
+import { getDeadline, withinDeadline } from "./async/deadline.ts";
 import {
   type HandlerSettings,
   type ObservabilityOptions,
@@ -14,7 +14,6 @@ import {
 } from "./handler_settings.ts";
 import { getCorrelationId } from "./http/correlation_id.ts";
 import type { LambdaContext } from "./http/lambda.ts";
-import { ReturnedError } from "./http/returned_error.ts";
 import { getTraceContext } from "./http/trace_id.ts";
 import { toLoggable } from "./loggable_message.ts";
 import { remainingMs } from "./request_context.ts";
@@ -37,12 +36,12 @@ export interface WrapperMetadata {
 /** A function for Lambda. */
 export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<R>;
 
-/** A handler to observe. It may return an error instead of throwing it. */
+/** A handler to observe. */
 export type ObservedHandler<E, R> = (
   event: E,
   context: LambdaContext,
   metadata: WrapperMetadata,
-) => R | ReturnedError | Promise<R | ReturnedError>;
+) => R | Promise<R>;
 
 /** The functions that read one kind of event. */
 export interface EventReader<E> {
@@ -77,7 +76,7 @@ export const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceCon
  * ```
  */
 export function withObservability<E, R>(
-  handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Promise<R>,
+  handler: ObservedHandler<E, R>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
   if (typeof handler !== "function") {
@@ -105,59 +104,30 @@ export function observeHandler<E, R>(
   const settings = readHandlerSettings(handler.name, options as ObservabilityOptions);
   const { respondToError } = options;
 
-  function refreshAndHandle(invocation: HandlerInvocation): R | Promise<R> {
-    const refresh = sourceState.refresh?.();
-    if (refresh === undefined) return handle(invocation);
-    return withinDeadline(
-      invocation,
-      refresh,
-      () => handle(invocation),
-      (error) => fail(invocation, error),
-    ) as Promise<R>;
-  }
-
-  function handle(invocation: HandlerInvocation): R | Promise<R> {
-    const { event, context } = invocation as { event: E; context: LambdaContext };
-    if (settings.tracing) invocation.rootSpan = startSpan(settings.operationName);
-    let result: R | ReturnedError | Promise<R | ReturnedError>;
-    try {
-      logStart(invocation, settings, reader as EventReader<unknown>);
-      result = handler(event, context, getMetadata(invocation));
-    } catch (error) {
-      return fail(invocation, error);
-    }
-    if (!isThenable(result)) return succeed(invocation, result);
-    return withinDeadline(
-      invocation,
-      result,
-      (value) => succeed(invocation, value),
-      (error) => fail(invocation, error),
-    );
-  }
-
-  function succeed(invocation: HandlerInvocation, result: R | ReturnedError): R {
-    if (result instanceof ReturnedError) return fail(invocation, result.error);
-    reportOutcome(invocation, settings, { result });
-    return result;
-  }
-
-  function fail(invocation: HandlerInvocation, error: unknown): R {
-    let result: R | undefined;
-    try {
-      if (respondToError === undefined) throw error;
-      return result = respondToError(error, invocation.context, invocation.event as E);
-    } finally {
-      reportOutcome(invocation, settings, { failure: { error }, result });
-    }
+  async function work(invocation: Invocation, event: E, context: LambdaContext): Promise<R> {
+    await sourceState.refresh?.();
+    logStart(invocation, settings, () => reader.toLoggable(event, settings.redact));
+    return await handler(event, context, getMetadata(invocation));
   }
 
   return function observed(event: E, context: LambdaContext): Promise<R> {
-    const correlationId = reader.getCorrelationId(event, context);
-    const trace = reader.getTraceContext(event, settings.tracing);
-    return enterInvocation(
-      createInvocation(event, context, settings, correlationId, trace),
-      refreshAndHandle,
-    );
+    const startedMs = performance.now();
+    const invocation = createInvocation(event, context, settings, reader);
+    invocation.deadlineMs = getDeadline(context, startedMs);
+    return enterInvocation(invocation, async function run() {
+      const span = settings.tracing ? startSpan(settings.operationName) : undefined;
+      let failure: { readonly error: unknown } | undefined;
+      let result: R | undefined;
+      try {
+        return result = await withinDeadline(invocation, work(invocation, event, context));
+      } catch (error) {
+        failure = { error };
+        if (respondToError === undefined) throw error;
+        return result = respondToError(error, context, event);
+      } finally {
+        reportOutcome(invocation, settings, { startedMs, span, failure, result });
+      }
+    });
   };
 }
 
@@ -165,29 +135,26 @@ sourceState.remainingMs = remainingMs;
 
 let coldStart = true;
 
-function createInvocation(
-  event: unknown,
+function createInvocation<E>(
+  event: E,
   context: LambdaContext,
-  { operationName, isTimed, level, sampleRate, redact, fields }: HandlerSettings,
-  correlationId: string,
-  trace: TraceContext | undefined,
-): HandlerInvocation {
-  const invocation = new HandlerInvocation(
-    {
-      correlationId,
-      requestId: context?.awsRequestId ?? correlationId,
-      traceId: trace?.traceId,
-      parentSpanId: trace?.parentId,
-      sampled: trace?.sampled,
-      operationName,
-      functionName: context?.functionName,
-      coldStart,
-    },
-    event,
-    context,
-  );
+  { operationName, tracing, level, sampleRate, redact, fields }: HandlerSettings,
+  reader: EventReader<E>,
+): Invocation {
+  const correlationId = reader.getCorrelationId(event, context);
+  const trace = reader.getTraceContext(event, tracing);
+  const invocation = new Invocation({
+    correlationId,
+    requestId: context?.awsRequestId ?? correlationId,
+    traceId: trace?.traceId,
+    parentSpanId: trace?.parentId,
+    sampled: trace?.sampled,
+    operationName,
+    functionName: context?.functionName,
+    coldStart,
+  });
   coldStart = false;
-  if (isTimed) invocation.startTimer();
+  invocation.event = event;
   if (level !== undefined) invocation.level = level;
   if (sampleRate > 0 && Math.random() < sampleRate) {
     invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
@@ -198,20 +165,18 @@ function createInvocation(
 }
 
 function getMetadata(
-  { correlationId, traceId, requestId, operationName, coldStart }: HandlerInvocation,
+  { correlationId, traceId, requestId, operationName, coldStart }: Invocation,
 ): WrapperMetadata {
   return { correlationId, traceId, requestId, operationName, coldStart };
 }
 
 function logStart(
-  { event, settings }: HandlerInvocation,
-  { logEvent, redact }: HandlerSettings,
-  reader: EventReader<unknown>,
+  { settings: { unknownLevel } }: Invocation,
+  { logEvent }: HandlerSettings,
+  getEvent: () => unknown,
 ): void {
-  if (settings.unknownLevel !== undefined) warnOfUnknownLevel(settings.unknownLevel);
-  if (logEvent && isLevelEnabled("DEBUG")) {
-    log("DEBUG", "event", { event: reader.toLoggable(event, redact) });
-  }
+  if (unknownLevel !== undefined) warnOfUnknownLevel(unknownLevel);
+  if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: getEvent() });
 }
 
 let reportedLevel: string | undefined;

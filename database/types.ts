@@ -21,7 +21,7 @@ export type { ConstraintAnswer } from "./queries/constraint_answers.ts";
 export type { Param, StatementArguments, StatementClient } from "./queries/define_statement.ts";
 export type { QueryMetricsOptions } from "./queries/query_metrics.ts";
 export type { TableDecorator } from "./queries/requires_table.ts";
-export type { TableDeclaration, TableOperation } from "./queries/table_permission.ts";
+export type { TableOperation } from "./queries/table_permission.ts";
 export type { RateLimitConfig } from "./rate_limits/configure.ts";
 export type { RateLimitDatabase } from "./rate_limits/store.ts";
 export type { RateLimitColumns, RateLimitTable } from "./rate_limits/table.ts";

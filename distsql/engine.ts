@@ -27,15 +27,15 @@ export type { TableSchema } from "./schema/table_schema.ts";
 export { getIncompatibility } from "./registry/incompatibilities.ts";
 export type { DeclaredSchema } from "./schema/declared_schema.ts";
 export { adaptForStandardPg } from "./translate/adapt.ts";
-export type { DistSqlOptions } from "./translate/options.ts";
-export { notNullCheck, readNotNullCheck } from "./translate/rules/not_null.ts";
+export type { DistSqlOptions } from "./translate/context/options.ts";
+export { notNullCheck, readNotNullCheck } from "./syntax/not_null_check.ts";
 export { sanitizeForDistSql } from "./translate/sanitize.ts";
 export {
   type FileTransactions,
   findTransactionProblems,
   type ReadStatement,
-} from "./translate/transaction_findings.ts";
-export { type TranslatedSource, translateSources } from "./translate/translate_sources.ts";
+} from "./findings/transaction_findings.ts";
+export { type TranslatedSource, translateSources } from "./findings/translate_sources.ts";
 export type { TranslatedStatement } from "./translate/translate_text.ts";
 export type {
   DistSqlColumn,
@@ -43,4 +43,4 @@ export type {
   DistSqlNotNull,
   DistSqlStep,
   DistSqlTruncation,
-} from "./translate/translation.ts";
+} from "./translate/context/translation.ts";

@@ -29,7 +29,7 @@ export {
   type SqlSource,
   type TranslatedSource,
   translateSources,
-} from "./translate/translate_sources.ts";
+} from "./findings/translate_sources.ts";
 export type { TranslatedStatement } from "./translate/translate_text.ts";
 export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "../sql/statement.ts";
 export type { TextPosition } from "../sql/text_position.ts";
@@ -78,8 +78,8 @@ export {
   RecreationRequiredError,
   type StatementErrorOptions,
   UnsupportedStatementError,
-} from "./translate/errors.ts";
-export type { DistSqlOptions } from "./translate/options.ts";
+} from "./translate/context/errors.ts";
+export type { DistSqlOptions } from "./translate/context/options.ts";
 export { translateForDistSql } from "./translate/sanitize.ts";
 export type {
   DistSqlBatch,
@@ -90,4 +90,4 @@ export type {
   DistSqlTranslation,
   DistSqlTruncation,
   DistSqlWarning,
-} from "./translate/translation.ts";
+} from "./translate/context/translation.ts";

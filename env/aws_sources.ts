@@ -1,7 +1,6 @@
 import { ConfigurationError, ServiceUnavailableError } from "../errors/http_errors.ts";
 import { limitClient, REPEATABLE, type RequestLimit } from "./limit_request.ts";
-import { explainMissing } from "./optional_package.ts";
-import { ENV_PACKAGES } from "./optional_packages.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "./optional_package.ts";
 import type { SourceReference } from "./source_reference.ts";
 
 /** A value to read, with the variable that receives it. */
@@ -42,7 +41,11 @@ async function readSecrets(wanted: readonly WantedValue[]): Promise<ReadValue[]>
   const { GetSecretValueCommand, SecretsManagerClient } = await import(
     "@aws-sdk/client-secrets-manager"
   ).catch(
-    explainMissing(ENV_PACKAGES, "@aws-sdk/client-secrets-manager", "A secret of Secrets Manager"),
+    explainMissing(
+      RUNTIME_PACKAGES,
+      "@aws-sdk/client-secrets-manager",
+      "A secret of Secrets Manager",
+    ),
   );
   const client = limitClient(new SecretsManagerClient(REPEATABLE), SECRETS);
   const read = new Map<string, Promise<string | undefined>>();
@@ -70,7 +73,7 @@ async function readSecrets(wanted: readonly WantedValue[]): Promise<ReadValue[]>
 
 async function readParameters(wanted: readonly WantedValue[]): Promise<ReadValue[]> {
   const { GetParametersCommand, SSMClient } = await import("@aws-sdk/client-ssm").catch(
-    explainMissing(ENV_PACKAGES, "@aws-sdk/client-ssm", "A parameter of SSM"),
+    explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-ssm", "A parameter of SSM"),
   );
   const client = limitClient(new SSMClient(REPEATABLE), PARAMETERS);
   const names = [...new Set(wanted.map(({ reference }) => reference.id))];

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { runtimeProcess } from "./node_process.ts";
+import { runtimeProcess } from "./builtin_module.ts";
 import { getStandIn } from "./recording.ts";
 
 /** Source of variables, by default `process.env`. */

@@ -1,6 +1,27 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /**
+ * Optional packages of all folders but `auth`, `database` and `distsql`, with their supported versions.
+ * The file that needs a package loads it with `import()`, so that applications install and bundle only
+ * what they use.
+ */
+export const RUNTIME_PACKAGES = {
+  "@aws-sdk/client-apigatewaymanagementapi": "^3",
+  "@aws-sdk/client-dynamodb": "^3",
+  "@aws-sdk/client-s3": "^3",
+  "@aws-sdk/client-secrets-manager": "^3",
+  "@aws-sdk/client-sesv2": "^3",
+  "@aws-sdk/client-sqs": "^3",
+  "@aws-sdk/client-ssm": "^3",
+  "@aws-sdk/s3-presigned-post": "^3",
+  "@aws-sdk/s3-request-presigner": "^3",
+  "croner": "^11.0.1",
+  "hono": "^4.13.19",
+  "nodemailer": "^10.6.0",
+  "openapi-fetch": ">=0.17.0 <1",
+} as const;
+
+/**
  * Explains a failed `import()` of an optional package with the command that installs it. Rethrows any other error
  * unchanged. Bundlers treat an `import()` with a `catch` as optional.
  *

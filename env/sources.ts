@@ -3,7 +3,7 @@ import type { ReadValue, WantedValue } from "./aws_sources.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import { limitRequest } from "./limit_request.ts";
 import { loadAwsSources } from "./load_aws_sources.ts";
-import { runtimeProcess } from "./node_process.ts";
+import { runtimeProcess } from "./builtin_module.ts";
 import { parseSource, SOURCE_SUFFIX, type SourceReference } from "./source_reference.ts";
 import { sourceState } from "./source_state.ts";
 

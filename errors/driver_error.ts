@@ -149,6 +149,17 @@ export function findDriverError(
   return readDriverError(link, options);
 }
 
+/**
+ * Describes the nearest driver error in a cause chain, without values.
+ *
+ * @param error Anything that was thrown.
+ * @returns Its SQLSTATE and message, or `undefined` if no server answered.
+ */
+export function describeDriverError(error: unknown): string | undefined {
+  const driver = findDriverError(error, { showIdentifiers: true });
+  return driver && `SQLSTATE ${driver.sqlState}: ${driver.message}`;
+}
+
 function readNames(fields: Record<string, unknown>): Record<string, string> {
   const names: Record<string, string> = {};
   for (const [name, spellings] of Object.entries(NAME_FIELDS)) {

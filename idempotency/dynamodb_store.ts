@@ -3,11 +3,10 @@ import type { IdempotencyStore } from "../core/idempotency.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { limitClient, REPEATABLE, type RequestLimit } from "../env/limit_request.ts";
-import { explainMissing } from "../env/optional_package.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
-import { createIdempotencyStore } from "./create_store.ts";
+import { createIdempotencyStore } from "./stores.ts";
 import { NOT_STORED } from "./execute_once.ts";
-import { IDEMPOTENCY_PACKAGES } from "./optional_packages.ts";
 
 /** Options of {@link createDynamoDbStore}. */
 export interface DynamoDbStoreOptions {
@@ -173,7 +172,7 @@ class DynamoDbBackend implements IdempotencyBackend {
 
 async function connect(): Promise<Connection> {
   const sdk = await import("@aws-sdk/client-dynamodb").catch(
-    explainMissing(IDEMPOTENCY_PACKAGES, "@aws-sdk/client-dynamodb", "createDynamoDbStore"),
+    explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-dynamodb", "createDynamoDbStore"),
   );
   return { sdk, client: limitClient(new sdk.DynamoDBClient(REPEATABLE), LIMIT) };
 }

@@ -2,6 +2,7 @@ import { beforeDeadline } from "../core/request_context.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { ServiceUnavailableError } from "../errors/http_errors.ts";
 import { logError, logWarn } from "../observability/logger.ts";
+import { metrics } from "../observability/metrics.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
 
 /** One execution of a handler, and how its outcome is stored. */
@@ -167,4 +168,16 @@ async function release(backend: IdempotencyBackend<unknown>, attempt: Attempt): 
   } catch (error) {
     logWarn("the key could not be freed: duplicates are rejected until the lease ends", { error });
   }
+}
+
+const METRICS = { done: "IdempotentReplays", running: "IdempotentConflicts" } as const;
+
+/**
+ * Counts a duplicate in the metrics of its handler.
+ *
+ * @param operationName Name of the handler.
+ * @param state State of the first execution.
+ */
+export function countDuplicate(operationName: string, state: keyof typeof METRICS): void {
+  metrics.addMetricsWithDimensions({ operationName }, [[METRICS[state], "Count", 1]]);
 }

@@ -40,10 +40,8 @@ export type {
   RecordKey,
   RecordTerms,
 } from "./backend.ts";
-export { createIdempotencyStore } from "./create_store.ts";
+export { createIdempotencyStore, createLeaseStore, createTransactionStore } from "./stores.ts";
 export type { GetDatabase } from "./database_backend.ts";
 export { createDynamoDbStore, type DynamoDbStoreOptions } from "./dynamodb_store.ts";
-export { createLeaseStore } from "./lease_store.ts";
 export { IDEMPOTENCY_MIGRATION_SQL, IDEMPOTENCY_TABLE } from "./migration.ts";
 export { type RemoveExpiredOptions, removeExpiredRecords } from "./remove_expired.ts";
-export { createTransactionStore } from "./transaction_store.ts";

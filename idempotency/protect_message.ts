@@ -1,8 +1,7 @@
 import type { MessageIdempotency, ProtectedParams } from "../core/idempotency.ts";
 import { ServiceUnavailableError, UnexpectedError } from "../errors/http_errors.ts";
 import type { IdempotencyBackend, RecordKey } from "./backend.ts";
-import { countDuplicate } from "./count_duplicate.ts";
-import { executeOnce, type Execution, NOT_STORED } from "./execute_once.ts";
+import { countDuplicate, executeOnce, type Execution, NOT_STORED } from "./execute_once.ts";
 import { createRecordId } from "./request_key.ts";
 import { checkSettings, getTerms } from "./settings.ts";
 

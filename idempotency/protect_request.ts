@@ -1,10 +1,9 @@
-import { getErrorResponse } from "../core/http/error_response.ts";
+import { buildErrorResponse } from "../core/http/error_response.ts";
 import type { ProxyResult } from "../core/http/lambda.ts";
 import type { ProtectedOptions, ProtectedParams, RequestIdempotency } from "../core/idempotency.ts";
 import { ConflictError, UnprocessableContentError } from "../errors/http_errors.ts";
 import type { Claim, IdempotencyBackend, RecordKey } from "./backend.ts";
-import { countDuplicate } from "./count_duplicate.ts";
-import { executeOnce, type Execution, NOT_STORED } from "./execute_once.ts";
+import { countDuplicate, executeOnce, type Execution, NOT_STORED } from "./execute_once.ts";
 import {
   createRecordId,
   describeRequest,
@@ -42,7 +41,7 @@ export function protectRequest<TParams>(
       encode: encodeResponse,
       decode: (text) => decodeResponse(text, false),
       encodeError(error): string | undefined {
-        const response = getErrorResponse(params.context, error, errorBody);
+        const response = buildErrorResponse(params.context, error, errorBody);
         return isFailedStatus(response.statusCode) ? undefined : encodeResponse(response);
       },
     };

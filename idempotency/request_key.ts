@@ -1,4 +1,6 @@
+import { sha256 } from "../core/digest.ts";
 import { getHeader, getMethod, getPath, getQueryString } from "../core/http/api_event.ts";
+import { encodeBase64 } from "../core/http/base64.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 
@@ -76,6 +78,5 @@ export async function createRecordId(
 
 /** Returns the SHA-256 of a text, in base64. */
 export async function hash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return btoa(String.fromCharCode(...new Uint8Array(digest)));
+  return encodeBase64(await sha256(text));
 }

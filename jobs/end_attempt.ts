@@ -1,4 +1,4 @@
-import { fullJitterDelay } from "../core/async/backoff.ts";
+import { fullJitterDelay } from "../core/retry.ts";
 import type { Clock } from "../core/async/clock.ts";
 import { getReason } from "../core/triggers/trigger_failure.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";

@@ -1,15 +1,16 @@
 import type { SQL } from "drizzle-orm";
+import type { Clock } from "../core/async/clock.ts";
 import { beforeDeadline } from "../core/request_context.ts";
-import { log } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
-import type { PlainSql } from "../database/session/plain_sql.ts";
+import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, sendAhead } from "../database/session/run_sql.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
 import { findTransactionState } from "../database/session/transaction_guard.ts";
-import { buildInsert, splitRows } from "./insert_jobs.ts";
+import { log } from "../observability/logger.ts";
+import { metrics } from "../observability/metrics.ts";
 import type { NewJob } from "./job_row.ts";
 import { type CommittedJob, findTestClock, getJobsConfig } from "./job_settings.ts";
+import { sqlIn, sqlNow } from "./sql_time.ts";
 
 /** Client or transaction of `@trellis/fn/database`. */
 export interface JobClient {
@@ -113,4 +114,53 @@ function countEnqueued(jobs: readonly NewJob[]): void {
   for (const [job, count] of counts) {
     metrics.addMetricsWithDimensions({ job }, [["JobsEnqueued", "Count", count]]);
   }
+}
+
+/** Numbers of rows in one statement: few texts, because each is prepared and kept. */
+const BATCHES = [100, 10, 1];
+
+/**
+ * Splits rows into the batches of {@link buildInsert}.
+ *
+ * @param rows The rows.
+ */
+export function splitRows(rows: readonly NewJob[]): NewJob[][] {
+  const batches: NewJob[][] = [];
+  let at = 0;
+  for (const size of BATCHES) {
+    for (; rows.length - at >= size; at += size) batches.push(rows.slice(at, at + size));
+  }
+  return batches;
+}
+
+/** How rows are inserted. */
+export interface InsertOptions {
+  /** Time that the relay leaves to the delivery. */
+  readonly graceSeconds: number;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** True if the statement may run twice, or a row may have a key. */
+  readonly mayExist: boolean;
+}
+
+/**
+ * Builds the statement that inserts jobs.
+ *
+ * @param rows The jobs, as many as {@link splitRows} returns.
+ * @param options With `mayExist`, a job whose id exists already is left out, which costs a bit more.
+ */
+export function buildInsert(
+  rows: readonly NewJob[],
+  { graceSeconds, clock, mayExist }: InsertOptions,
+): PlainSql {
+  const values = rows.map((row) =>
+    sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
+    ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
+    ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, row.delaySeconds + graceSeconds)},
+    ${row.correlationId}::text, ${row.traceParent}::text)`
+  );
+  const onConflict = mayExist ? sql` on conflict do nothing` : sql``;
+  return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position",
+  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent")
+  values ${joinSql(values, ", ")}${onConflict}`;
 }

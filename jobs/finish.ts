@@ -1,6 +1,9 @@
 import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
-import { cacheStatement } from "./cached_statement.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
+import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
 
@@ -39,18 +42,8 @@ export function buildFinish(
   clock: Clock | undefined,
 ): PlainSql {
   const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_FINISHED;
-  const list = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
-  if (clock !== undefined) return writeFinish({ ids: list, fence, keepSeconds }, clock);
-  const values = [keepSeconds, ...list, fence];
-  return cacheStatement(
-    `finish ${size}`,
-    values,
-    () => writeFinish({ ids: list, fence, keepSeconds }, undefined),
-  );
-}
-
-function writeFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): PlainSql {
-  const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
+  const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
+  const list = joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
   return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
   "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
   where "id" in (${list}) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
@@ -96,4 +89,112 @@ export function buildDead(lease: JobLease, error: string, clock: Clock | undefin
 export function buildRelease(lease: JobLease, clock: Clock | undefined): PlainSql {
   return sql`update "trellis_jobs" set "state" = 'queued', "attempts" = "attempts" - 1,
   "due_at" = ${sqlNow(clock)} where ${holdsLease(lease)} returning "id"`;
+}
+
+/** Job that succeeded. */
+export interface DoneJob extends JobLease {
+  /** Seconds that the row is kept. */
+  readonly keepSeconds: number;
+}
+
+interface Waiting {
+  readonly job: DoneJob;
+  readonly resolve: (held: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Time that a job waits to be marked together with others. */
+const MAX_DELAY_MS = 20;
+/**
+ * Number of jobs that are marked without waiting for more. Jobs that have ended and are not marked run
+ * again if the worker dies, so that a fast worker marks them earlier.
+ */
+const ENOUGH = 8;
+
+/** Marks jobs as done, several with one statement, so that many short jobs need few statements. */
+export class JobFinisher {
+  readonly #getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  readonly #clock: Clock | undefined;
+  readonly #waiting: Waiting[] = [];
+  #isBusy = false;
+  #isFlushing = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /**
+   * @param getDb Returns the client.
+   * @param clock Clock of a test.
+   */
+  constructor(getDb: () => DrizzleClient | Promise<DrizzleClient>, clock: Clock | undefined) {
+    this.#getDb = getDb;
+    this.#clock = clock;
+  }
+
+  /**
+   * Marks a job as done: with others, after at most 20 ms, or with {@link flush}.
+   *
+   * @param job The job.
+   * @returns `false` if the lease was lost: another worker runs the job again.
+   */
+  finish(job: DoneJob): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ job, resolve, reject });
+      if (this.#waiting.length >= ENOUGH) this.#start();
+      else this.#startLater();
+    });
+  }
+
+  /** Marks all jobs that wait at once. */
+  flush(): void {
+    this.#isFlushing = this.#waiting.length > 0;
+    this.#start();
+  }
+
+  #startLater(): void {
+    this.#timer ??= runOutsideInvocation(() => setTimeout(() => this.#start(), MAX_DELAY_MS));
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#isBusy && this.#waiting.length > 0) void this.#work();
+  }
+
+  /** Jobs that end while a statement runs wait again: a slow database gets few statements, not many. */
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    do {
+      await this.#finishBatch(this.#takeBatch());
+    } while (this.#waiting.length >= (this.#isFlushing ? 1 : ENOUGH));
+    this.#isFlushing = false;
+    this.#isBusy = false;
+    if (this.#waiting.length > 0) this.#startLater();
+  }
+
+  /** Takes the jobs that one statement can mark: they share fence and time to be kept. */
+  #takeBatch(): Waiting[] {
+    const { fence, keepSeconds } = this.#waiting[0].job;
+    const batch: Waiting[] = [];
+    const others: Waiting[] = [];
+    for (const waiting of this.#waiting.splice(0)) {
+      const { job } = waiting;
+      const isAlike = job.fence === fence && job.keepSeconds === keepSeconds;
+      (isAlike && batch.length < MAX_FINISHED ? batch : others).push(waiting);
+    }
+    this.#waiting.push(...others);
+    return batch;
+  }
+
+  async #finishBatch(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const db = await this.#getDb();
+      const { fence, keepSeconds } = batch[0].job;
+      const ids = batch.map(({ job }) => job.id);
+      const statement = buildFinish({ ids, fence, keepSeconds }, this.#clock);
+      const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement));
+      const held = new Set(rows.map(({ id }) => id));
+      for (const { job, resolve } of batch) resolve(held.has(job.id));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
 }

@@ -1,5 +1,4 @@
-import type { LeasedJob } from "./claim.ts";
-import type { JobClaimer } from "./claimer.ts";
+import type { JobClaimer, LeasedJob } from "./claim.ts";
 import type { AttemptOutcome } from "./end_attempt.ts";
 import type { JobRunner } from "./job_runner.ts";
 

@@ -3,9 +3,10 @@ import { wholeNumber } from "../core/function_options.ts";
 import {
   BOOLEAN_OPTION,
   checkOptions,
+  NAME_OPTION,
   OBJECT_OPTION,
-  type OptionRule,
   type OptionRules,
+  SCHEMA_OPTION,
 } from "../core/option_rules.ts";
 
 /** How often a failed job is run again, and when. */
@@ -41,7 +42,7 @@ export interface JobOptions<TSchema extends StandardSchema, TTransaction extends
    * and 10 seconds.
    * @default 30
    */
-  timeout?: number;
+  timeoutSeconds?: number;
   /**
    * Run the handler in a transaction, which it gets as `tx` and which marks the job as done. What it
    * writes with `tx` is then applied exactly once.
@@ -74,23 +75,14 @@ export interface JobSettings {
   readonly keepSeconds: number;
 }
 
-const MAX_NAME = 100;
-const NAME: OptionRule = [
-  (value) => typeof value === "string" && value.length <= MAX_NAME && /^[\w.-]+$/.test(value),
-  `1 to ${MAX_NAME} letters, digits, dots, underscores or hyphens`,
-];
-const SCHEMA: OptionRule = [
-  (value) => typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function",
-  "a schema of zod 4, valibot, arktype or another library with Standard Schema",
-];
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 366 * DAY_SECONDS;
 
 const RULES: OptionRules = {
-  name: NAME,
-  schema: SCHEMA,
+  name: NAME_OPTION,
+  schema: SCHEMA_OPTION,
   retry: OBJECT_OPTION,
-  timeout: wholeNumber([1, 900, "seconds"]),
+  timeoutSeconds: wholeNumber([1, 900, "seconds"]),
   transaction: BOOLEAN_OPTION,
   keepSeconds: wholeNumber([60, YEAR_SECONDS, "seconds"]),
 };
@@ -120,7 +112,7 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
     maxAttempts,
     baseDelayMs: baseDelaySeconds * 1000,
     maxDelayMs: maxDelaySeconds * 1000,
-    timeoutMs: (options.timeout ?? 30) * 1000,
+    timeoutMs: (options.timeoutSeconds ?? 30) * 1000,
     transaction: options.transaction ?? false,
     keepSeconds: options.keepSeconds ?? DAY_SECONDS,
   };

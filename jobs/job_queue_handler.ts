@@ -6,6 +6,7 @@ import {
 import type { SqsBatchResult, SqsEvent } from "../core/triggers/trigger_events.ts";
 import type { LambdaHandler } from "../core/with_observability.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
+import { isJobId } from "./job_row.ts";
 import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
 import { record } from "../env/recording.ts";
 
@@ -20,17 +21,13 @@ interface DeliveredIds {
   readonly ids: readonly string[];
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 const IDS: StandardSchema<DeliveredIds> = {
   "~standard": {
     version: 1,
     vendor: "trellis",
     validate(value) {
       const ids = (value as Partial<DeliveredIds> | null)?.ids;
-      const isValid = Array.isArray(ids) &&
-        ids.every((id) => typeof id === "string" && UUID.test(id));
-      return isValid
+      return Array.isArray(ids) && ids.every(isJobId)
         ? { value: { ids } }
         : { issues: [{ message: "It holds no ids of jobs", path: ["ids"] }] };
     },

@@ -52,7 +52,7 @@ const WORKER_KEYS = ["getDb", "jobs", "schedules", "concurrency", "clock", "rand
  * export const handler = defineJobRelayHandler({
  *   getDb: () => getDrizzleClient({ provider: "embedded-pg" }),
  *   jobs: [report],
- *   schedules: [defineSchedule(report, { name: "hourly", every: 3600, payload: null })],
+ *   schedules: [defineSchedule(report, { name: "hourly", everySeconds: 3600, payload: null })],
  * });
  * ```
  */

@@ -1,10 +1,9 @@
-import { parseInput } from "../core/triggers/parse_input.ts";
+import { hashToUuid } from "../core/digest.ts";
 import { getOutgoingHeaders } from "../core/http/trace_id.ts";
+import { parseInput } from "../core/triggers/parse_input.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
-import { ValidationError } from "../errors/http_errors.ts";
-import { ConfigurationError } from "../errors/http_errors.ts";
+import { ConfigurationError, ValidationError } from "../errors/http_errors.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
-import { hashToUuid } from "./job_id.ts";
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
@@ -143,4 +142,11 @@ function checkText(name: string, option: string, value: unknown): void {
   throw new ConfigurationError(
     `${option} of the job ${name} must be a text of 1 to ${MAX_KEY} characters without NUL`,
   );
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Checks for the id of a job. */
+export function isJobId(value: unknown): value is string {
+  return typeof value === "string" && UUID.test(value);
 }

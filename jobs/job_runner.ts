@@ -7,8 +7,7 @@ import { metrics } from "../observability/metrics.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
-import { buildRelease } from "./finish.ts";
-import { JobFinisher } from "./finisher.ts";
+import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
 

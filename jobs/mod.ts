@@ -51,7 +51,6 @@ export {
   defineChangeStreamHandler,
 } from "./changes/define_change_stream_handler.ts";
 export { CHANGES_MIGRATION_SQL } from "./changes/migration.ts";
-export { createInProcessDelivery } from "./in_process_delivery.ts";
 export {
   cancelJobs,
   getJob,
@@ -68,7 +67,7 @@ export {
   type JobRelayHandler,
   type JobRelayHandlerOptions,
 } from "./job_relay_handler.ts";
-export type { KinesisEvent, KinesisRecord } from "./change_record.ts";
+export type { KinesisEvent, KinesisRecord } from "../core/triggers/stream_events.ts";
 export {
   createStreamDelivery,
   defineJobStreamHandler,
@@ -89,5 +88,9 @@ export { JOBS_MIGRATION_SQL } from "./migration.ts";
 export type { JobCounts } from "./job_lanes.ts";
 export type { RelayResult } from "./relay.ts";
 export { defineSchedule, type JobSchedule, type ScheduleOptions } from "./schedule.ts";
-export { createSqsDelivery, type SqsDeliveryOptions } from "./sqs_delivery.ts";
+export {
+  createInProcessDelivery,
+  createSqsDelivery,
+  type SqsDeliveryOptions,
+} from "./deliveries.ts";
 export { createJobWorker, type JobWorker, type JobWorkerOptions } from "./worker.ts";

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
+import { rejectOnAbort } from "../core/async/deadline.ts";
 import { getRequestContext, remainingMs } from "../core/request_context.ts";
 import type { LambdaContext } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
@@ -21,7 +22,6 @@ import type { LeasedJob } from "./claim.ts";
 import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
 import { buildFinish } from "./finish.ts";
 import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
-import { rejectOnAbort } from "./reject_on_abort.ts";
 
 /** Runs one attempt of a job; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<void>;

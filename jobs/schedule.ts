@@ -1,14 +1,14 @@
 import { wholeNumber } from "../core/function_options.ts";
-import { explainMissing } from "../env/optional_package.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import {
   ANY_OPTION,
   checkOption,
   checkOptions,
+  NAME_OPTION,
   type OptionRule,
   type OptionRules,
 } from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { JOBS_PACKAGES } from "./optional_packages.ts";
 import type { AnyJob, Job } from "./define_job.ts";
 
 /** Options of `defineSchedule`. */
@@ -17,7 +17,7 @@ export interface ScheduleOptions<TInput> {
   name: string;
   /**
    * Five fields of cron: minute, hour, day of the month, month, day of the week. Needs the package
-   * `croner`. Give either `cron` or `every`.
+   * `croner`. Give either `cron` or `everySeconds`.
    */
   cron?: string;
   /**
@@ -26,7 +26,7 @@ export interface ScheduleOptions<TInput> {
    */
   timeZone?: string;
   /** Seconds between two times, counted from 1970-01-01T00:00:00Z. */
-  every?: number;
+  everySeconds?: number;
   /** The payload, or a function of the scheduled time. */
   payload: TInput | ((scheduledTime: Date) => TInput);
   /**
@@ -55,20 +55,16 @@ export interface JobSchedule {
   findLast(now: Date): Promise<Date | undefined>;
 }
 
-const NAME: OptionRule = [
-  (value) => typeof value === "string" && value.length <= 100 && /^[\w.-]+$/.test(value),
-  "1 to 100 letters, digits, dots, underscores or hyphens",
-];
 const CRON: OptionRule = [
   (value) => typeof value === "string" && value.trim().split(/\s+/).length === 5,
   "five fields, such as 0 3 * * 1 for Mondays at 3",
 ];
 const DAY_SECONDS = 86_400;
 const RULES: OptionRules = {
-  name: NAME,
+  name: NAME_OPTION,
   cron: CRON,
   timeZone: [isTimeZone, "a time zone of the IANA database, such as Europe/Berlin"],
-  every: wholeNumber([1, 366 * DAY_SECONDS, "seconds"]),
+  everySeconds: wholeNumber([1, 366 * DAY_SECONDS, "seconds"]),
   payload: ANY_OPTION,
   catchUpSeconds: wholeNumber([60, 30 * DAY_SECONDS, "seconds"]),
 };
@@ -102,10 +98,10 @@ export function defineSchedule<TInput>(
   options: ScheduleOptions<TInput>,
 ): JobSchedule {
   checkOptions("defineSchedule", options, RULES);
-  const { name, cron, every, timeZone = "UTC", payload, catchUpSeconds = 3600 } = options;
-  checkOption("name", name, NAME);
-  if ((cron === undefined) === (every === undefined)) {
-    throw new ConfigurationError(`The schedule ${name} needs either cron or every`);
+  const { name, cron, everySeconds, timeZone = "UTC", payload, catchUpSeconds = 3600 } = options;
+  checkOption("name", name, NAME_OPTION);
+  if ((cron === undefined) === (everySeconds === undefined)) {
+    throw new ConfigurationError(`The schedule ${name} needs either cron or everySeconds`);
   }
   if (job.settings.keepSeconds <= catchUpSeconds) {
     throw new ConfigurationError(
@@ -124,7 +120,7 @@ export function defineSchedule<TInput>(
     },
     findLast: (now) =>
       cron === undefined
-        ? Promise.resolve(findLastInterval(every! * 1000, now))
+        ? Promise.resolve(findLastInterval(everySeconds! * 1000, now))
         : findLastCron(cron, timeZone, now),
   };
 }
@@ -135,7 +131,7 @@ function findLastInterval(everyMs: number, now: Date): Date {
 
 async function findLastCron(cron: string, timezone: string, now: Date): Promise<Date | undefined> {
   const { Cron } = await import("croner").catch(
-    explainMissing(JOBS_PACKAGES, "croner", "A schedule with cron"),
+    explainMissing(RUNTIME_PACKAGES, "croner", "A schedule with cron"),
   );
   // the time itself counts, and croner looks strictly before
   const [last] = new Cron(cron, { timezone }).previousRuns(1, new Date(now.getTime() + 1000));

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { remainingMs } from "../core/request_context.ts";
+import { wholeNumber } from "../core/function_options.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import {
   ANY_OPTION,
@@ -10,17 +10,16 @@ import {
   OBJECT_OPTION,
   type OptionRules,
 } from "../core/option_rules.ts";
-import { wholeNumber } from "../core/function_options.ts";
+import { remainingMs } from "../core/request_context.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { enableConcurrentInvocations } from "../observability/invocation_context.ts";
+import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
-import { JobClaimer } from "./claimer.ts";
+import { JobClaimer } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
-import { findTestClock } from "./job_settings.ts";
 import { type JobCounts, JobLanes, type NextJobs } from "./job_lanes.ts";
 import { JobRunner } from "./job_runner.ts";
-import { JobPoller } from "./poller.ts";
+import { findTestClock } from "./job_settings.ts";
 
 /** Options of `createJobWorker`. */
 export interface JobWorkerOptions<TSchema extends Record<string, unknown>> {
@@ -136,8 +135,6 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   const running: Set<Promise<unknown>> = new Set();
   let isStopping = false;
   const poller = new JobPoller(() => isStopping);
-  // jobs run beside each other, and beside the invocation of the worker
-  enableConcurrentInvocations();
 
   const canStart = (): boolean => !isStopping && remainingMs() > MIN_START_MS;
 
@@ -192,4 +189,71 @@ function indexJobs(jobs: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {
   }
   if (byName.size === 0) throw new ConfigurationError("jobs is empty: a worker needs a job to run");
   return byName;
+}
+
+/** Share by which the pauses of two workers differ. */
+const SPREAD = 0.2;
+
+/** Looks for jobs again and again. */
+export class JobPoller {
+  readonly #isStopping: () => boolean;
+  #wake: (() => void) | undefined;
+  #isWoken = false;
+
+  /**
+   * @param isStopping Returns true when the worker stops.
+   */
+  constructor(isStopping: () => boolean) {
+    this.#isStopping = isStopping;
+  }
+
+  /** Ends the pause, or leaves out the next one. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  /**
+   * Creates a function that waits for jobs.
+   *
+   * @param pollMs Milliseconds between two looks.
+   * @param next Leases jobs.
+   * @returns Leases jobs; none only when the worker stops.
+   */
+  createPoll(pollMs: number, next: NextJobs): NextJobs {
+    return async (limit) => {
+      while (!this.#isStopping()) {
+        this.#isWoken = false;
+        try {
+          const found = await next(limit);
+          if (found.length > 0) return found;
+        } catch (error) {
+          // the database may be restarting
+          log("ERROR", "leasing jobs failed, the worker tries again", { error });
+        }
+        await this.pause(pollMs);
+      }
+      return [];
+    };
+  }
+
+  /**
+   * Waits, unless the poller was woken or the worker stops.
+   *
+   * @param pollMs Milliseconds on average.
+   */
+  async pause(pollMs: number): Promise<void> {
+    if (this.#isWoken || this.#isStopping()) return;
+    const ms = pollMs * (1 - SPREAD + 2 * SPREAD * Math.random());
+    await runOutsideInvocation(() =>
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      })
+    );
+    this.#wake = undefined;
+  }
 }

@@ -6,7 +6,7 @@ import type { JobClient } from "../jobs/enqueue.ts";
 import type { JobRetryOptions } from "../jobs/job_options.ts";
 import type { EnqueueOptions } from "../jobs/job_row.ts";
 import { hasControl } from "./address.ts";
-import type { MailContent, MailMessage } from "./mail_message.ts";
+import type { MailContent, MailMessage } from "./transports.ts";
 import { createPayloadSchema, type MailOptions, type MailPayload } from "./mail_payload.ts";
 import { getMailConfig } from "./mail_settings.ts";
 import { record } from "../env/recording.ts";

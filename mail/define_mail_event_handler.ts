@@ -2,8 +2,8 @@ import type { LambdaContext } from "../core/http/lambda.ts";
 import { listEventCorrelationIds } from "../core/triggers/correlation.ts";
 import { addLogFields, observeTrigger } from "../core/triggers/observe_trigger.ts";
 import { parseJsonInput } from "../core/triggers/parse_input.ts";
-import { listCorrelationIdsOfSingle, runRecords } from "../core/triggers/run_records.ts";
-import { identifySnsRecord, readSnsRecords } from "../core/triggers/sns_records.ts";
+import { listCorrelationIdsOfSingle, runRecords } from "../core/triggers/record_scope.ts";
+import { identifySnsRecord, readSnsRecords } from "../core/triggers/read_records.ts";
 import type { EventBridgeEvent, SnsEvent } from "../core/triggers/trigger_events.ts";
 import {
   ASYNC_KEYS,

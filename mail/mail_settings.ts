@@ -3,8 +3,7 @@ import { getOptionalEnv } from "../env/get_env.ts";
 import { limitRequest } from "../env/limit_request.ts";
 import { ConfigurationError, UnexpectedError } from "../errors/http_errors.ts";
 import { formatAddress, parseAddress } from "./address.ts";
-import { createFolderTransport } from "./folder_transport.ts";
-import type { MailTransport } from "./mail_message.ts";
+import { createFolderTransport, type MailTransport } from "./transports.ts";
 import { record } from "../env/recording.ts";
 
 /** Settings of all mails of a process. */

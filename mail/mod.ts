@@ -29,11 +29,16 @@ export {
   type MailEventParams,
 } from "./define_mail_event_handler.ts";
 export { escapeHtml } from "./escape_html.ts";
-export { createFolderTransport } from "./folder_transport.ts";
 export type { MailEvent, MailEventRecipient, MailEventType } from "./mail_event.ts";
-export type { MailContent, MailMessage, MailTransport } from "./mail_message.ts";
 export type { MailOptions, MailPayload } from "./mail_payload.ts";
 export { configureMail, type MailConfig } from "./mail_settings.ts";
-export { createMemoryTransport, type MemoryTransport } from "./memory_transport.ts";
+export {
+  createFolderTransport,
+  createMemoryTransport,
+  type MailContent,
+  type MailMessage,
+  type MailTransport,
+  type MemoryTransport,
+} from "./transports.ts";
 export { createSesTransport, type SesTransportOptions } from "./ses_transport.ts";
 export { createSmtpTransport, type SmtpTransportOptions } from "./smtp_transport.ts";

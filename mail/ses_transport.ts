@@ -1,11 +1,10 @@
 import type * as Ses from "@aws-sdk/client-sesv2";
 import { checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { limitClient, type RequestLimit } from "../env/limit_request.ts";
-import { explainMissing } from "../env/optional_package.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
-import type { MailMessage, MailTransport } from "./mail_message.ts";
-import { MAIL_PACKAGES } from "./optional_packages.ts";
+import type { MailMessage, MailTransport } from "./transports.ts";
 
 /** Options of {@link createSesTransport}. */
 export interface SesTransportOptions {
@@ -72,7 +71,7 @@ interface Connection {
 
 async function connect(): Promise<Connection> {
   const sdk = await import("@aws-sdk/client-sesv2").catch(
-    explainMissing(MAIL_PACKAGES, "@aws-sdk/client-sesv2", "createSesTransport"),
+    explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-sesv2", "createSesTransport"),
   );
   return { sdk, client: limitClient(new sdk.SESv2Client({}), LIMIT) };
 }

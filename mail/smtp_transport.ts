@@ -6,13 +6,12 @@ import {
   type OptionRule,
 } from "../core/option_rules.ts";
 import { limitRequest } from "../env/limit_request.ts";
-import { explainMissing } from "../env/optional_package.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { logError } from "../observability/logger.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
 import { parseAddress } from "./address.ts";
-import type { MailMessage, MailTransport } from "./mail_message.ts";
-import { MAIL_PACKAGES } from "./optional_packages.ts";
+import type { MailMessage, MailTransport } from "./transports.ts";
 
 /** Options of {@link createSmtpTransport}. */
 export interface SmtpTransportOptions {
@@ -92,7 +91,7 @@ export function createSmtpTransport(options: SmtpTransportOptions): MailTranspor
 async function connect(url: string): Promise<ReturnType<Nodemailer["createTransport"]>> {
   const server = parseServer(url);
   const { default: nodemailer } = await import("nodemailer").catch(
-    explainMissing(MAIL_PACKAGES, "nodemailer", "createSmtpTransport"),
+    explainMissing(RUNTIME_PACKAGES, "nodemailer", "createSmtpTransport"),
   ) as { default: Nodemailer };
   return nodemailer.createTransport({
     ...server,

@@ -1,4 +1,4 @@
-import type { MetricDocument, MetricGroup } from "./metric_group.ts";
+import { type MetricGroup, renderMetrics } from "./metric_lines.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 import type { Span } from "./span.ts";
@@ -51,29 +51,22 @@ export class Invocation {
   redact: ReadonlySet<string> | undefined = undefined;
   /** Constant fields of each log line, serialised: `,"team":"notes"`. */
   fields = "";
-  /** The constant part of a log line; set by the first line. */
-  linePrefix: string | undefined = undefined;
   /** The active span: the parent of new spans. */
   span: Span | undefined = undefined;
   /** Metrics by dimension set. */
   metrics: Map<string, MetricGroup> | undefined = undefined;
-  /** The document with the outcome; set when the work has ended. */
-  outcome: MetricDocument | undefined = undefined;
   /** The last line, if the metrics are to become a part of it. */
   summary = "";
   /** Dimensions that the handler added to its metrics. */
   dimensions: Record<string, string> | undefined = undefined;
-  /** Turns the collected metrics into lines; set by the first metric. */
-  renderMetrics: ((invocation: Invocation) => string) | undefined = undefined;
   /** The event of the invocation. */
   event: unknown = undefined;
   /** Aborted at the deadline; created on first use. */
   abort: AbortController | undefined = undefined;
   /** Difference of epoch milliseconds and `performance.now()`; set by the first span. */
   epochOffsetMs: number | undefined = undefined;
-  /** Index in the list of pending invocations. */
-  pendingAt = -1;
-  #deadlineMs: number | undefined = undefined;
+  /** The deadline on the clock of `performance.now()`; `undefined` without a limit. */
+  deadlineMs: number | undefined = undefined;
   #onDeadline: Set<() => void> | undefined = undefined;
   #deadlineEpochMs: number | undefined = undefined;
   #lines = "";
@@ -91,23 +84,6 @@ export class Invocation {
     this.coldStart = start.coldStart;
     this.settings = getSettings();
     this.level = this.settings.level;
-  }
-
-  /** The deadline on the clock of `performance.now()`; `undefined` without a limit. */
-  get deadlineMs(): number | undefined {
-    return this.#deadlineMs ??= this.readDeadline();
-  }
-
-  set deadlineMs(deadlineMs: number | undefined) {
-    this.#deadlineMs = deadlineMs;
-  }
-
-  /**
-   * Returns the deadline when it is first needed. A handler that responds at once does not need it, and reading the
-   * two clocks takes 0.2 of the 3 µs of a POST.
-   */
-  protected readDeadline(): number | undefined {
-    return undefined;
   }
 
   /** The deadline in whole epoch milliseconds, by the wall clock of the first read. */
@@ -152,8 +128,8 @@ export class Invocation {
   /** Writes the collected output in one write. */
   flush(): void {
     this.#ended = true;
-    const documents = this.renderMetrics?.(this) ?? "";
-    this.#lines += this.summary + documents;
+    this.#lines += renderMetrics(this.metrics?.values() ?? [], this.settings, this.summary);
+    this.metrics?.clear();
     this.summary = "";
     this.#writeLines();
   }

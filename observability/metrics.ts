@@ -1,12 +1,9 @@
-import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
 import { logWarn } from "./logger.ts";
-import type { MetricGroup } from "./metric_group.ts";
-import type { MetricUnit } from "./metric_unit.ts";
+import { type MetricGroup, renderMetrics } from "./metric_lines.ts";
+import { MetricUnit } from "./metric_unit.ts";
 import { writeOutput } from "./output.ts";
-import { renderMetricDocument } from "./metric_document.ts";
-import { collectDocuments } from "./render_metrics.ts";
-import { getMetricSettings } from "./settings.ts";
+import { getSettings } from "./settings.ts";
 
 /** Limits of the embedded metric format (CloudWatch documentation, "Embedded metric format specification"). */
 const MAX_DIMENSIONS = 30, MAX_NAME = 1024;
@@ -63,11 +60,7 @@ export interface Metrics {
  */
 export const metrics: Metrics = {
   addMetric(name: string, unit: MetricUnit, value: number): void {
-    const invocation = currentInvocation();
-    const dimensions = invocation?.dimensions ?? NO_DIMENSIONS;
-    if (invocation === undefined || invocation.ended) {
-      writeAtOnce(invocation, dimensions, [[name, unit, value]]);
-    } else addTo(groupFor(invocation, dimensions), name, unit, value);
+    add(currentInvocation()?.dimensions ?? {}, [[name, unit, value]]);
   },
   addDimension(name: string, value: string): void {
     metrics.addDimensions({ [name]: value });
@@ -85,76 +78,29 @@ export const metrics: Metrics = {
     dimensions: Readonly<Record<string, string>>,
     data: readonly MetricDatum[],
   ): void {
-    const invocation = currentInvocation();
-    checkDimensions(dimensions);
-    if (invocation === undefined || invocation.ended) {
-      return writeAtOnce(invocation, dimensions, data);
-    }
-    const group = groupFor(invocation, dimensions);
-    for (const [name, unit, value] of data) addTo(group, name, unit, value);
+    add(checkDimensions(dimensions), data);
   },
 };
 
-/**
- * Creates a function like {@link Metrics.addMetricsWithDimensions} for fixed names, which are checked once.
- *
- * @param dimensions The dimension set.
- * @param names Names and units.
- * @returns Adds a value of each metric, in the order of the names.
- * @throws {TypeError} If a name or a unit is invalid.
- */
-export function createMetricRecorder(
-  dimensions: Readonly<Record<string, string>>,
-  names: readonly (readonly [name: string, unit: MetricUnit])[],
-): (...values: readonly number[]) => void {
-  checkDimensions(dimensions);
-  for (const [name, unit] of names) checkMetric(name, unit, dimensions);
+const UNITS: ReadonlySet<string> = new Set(Object.values(MetricUnit));
+
+/** Adds metrics to those of the running invocation, or writes them at once. */
+function add(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
+  const invocation = currentInvocation();
+  const groups = invocation === undefined || invocation.ended
+    ? new Map<string, MetricGroup>()
+    : invocation.metrics ??= new Map();
   const key = JSON.stringify(dimensions);
-  return function record(...values): void {
-    const invocation = currentInvocation();
-    const isRunning = invocation !== undefined && !invocation.ended;
-    const group = isRunning
-      ? groupFor(invocation, dimensions, key)
-      : { dimensions, metrics: new Map() };
-    for (let i = 0; i < names.length; i++) addValue(group, names[i][0], names[i][1], values[i]);
-    if (!isRunning) writeGroup(invocation, group);
-  };
-}
-
-const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
-
-/** {@link MetricUnit} as a pattern, so that its table is only in bundles of code that names it. */
-const UNIT =
-  /^(?:Seconds|(?:Micro|Milli)seconds|Percent|None|(?:Count|(?:B|(?:Kilo|Mega|Giga|Tera)b)(?:ytes|its))(?:\/Second)?)$/;
-/** Known valid units: a look-up is faster than the pattern. */
-const knownUnits: Set<unknown> = new Set(["Count", "Milliseconds", "None"]);
-
-function isUnit(unit: unknown): boolean {
-  if (knownUnits.has(unit)) return true;
-  const known = typeof unit === "string" && UNIT.test(unit);
-  if (known) knownUnits.add(unit);
-  return known;
-}
-
-/** Returns the group of an invocation's metrics with these dimensions. */
-function groupFor(
-  invocation: Invocation,
-  dimensions: Readonly<Record<string, string>>,
-  key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions),
-): MetricGroup {
-  invocation.renderMetrics = renderAndClear;
-  const groups = invocation.metrics ??= new Map();
   let group = groups.get(key);
   if (group === undefined) groups.set(key, group = { dimensions, metrics: new Map() });
-  return group;
+  for (const datum of data) addTo(group, datum);
+  if (groups !== invocation?.metrics) {
+    writeOutput(renderMetrics(groups.values(), invocation?.settings ?? getSettings()));
+  }
 }
 
-function addTo(group: MetricGroup, name: string, unit: MetricUnit, value: number): void {
-  checkMetric(name, unit, group.dimensions);
-  addValue(group, name, unit, value);
-}
-
-function addValue({ metrics }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
+function addTo({ dimensions, metrics }: MetricGroup, [name, unit, value]: MetricDatum): void {
+  checkMetric(name, unit, dimensions);
   if (!Number.isFinite(value)) {
     logWarn("metric value left out: it is not a finite number", {
       metric: name,
@@ -162,26 +108,10 @@ function addValue({ metrics }: MetricGroup, name: string, unit: MetricUnit, valu
     });
     return;
   }
-  const metric = metrics.get(name);
-  if (metric === undefined) metrics.set(name, { name, unit, values: [value] });
+  const key = `${name} ${unit}`;
+  const metric = metrics.get(key);
+  if (metric === undefined) metrics.set(key, { name, unit, values: [value] });
   else metric.values.push(value);
-}
-
-/** Writes metrics that belong to no running invocation. */
-function writeAtOnce(
-  invocation: Invocation | undefined,
-  dimensions: Readonly<Record<string, string>>,
-  data: readonly MetricDatum[],
-): void {
-  const group: MetricGroup = { dimensions, metrics: new Map() };
-  for (const [name, unit, value] of data) addTo(group, name, unit, value);
-  writeGroup(invocation, group);
-}
-
-function writeGroup(invocation: Invocation | undefined, group: MetricGroup): void {
-  const settings = invocation?.settings ?? getMetricSettings();
-  const documents = collectDocuments([group], settings);
-  writeOutput(documents.map((document) => renderMetricDocument(settings, document)).join(""));
 }
 
 function checkMetric(
@@ -199,7 +129,7 @@ function checkMetric(
       `A metric's name must differ from _aws, service and its dimensions, got "${name}"`,
     );
   }
-  if (!isUnit(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
+  if (!UNITS.has(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
 }
 
 function checkDimensions(dimensions: Record<string, string>): Record<string, string> {
@@ -223,14 +153,4 @@ function checkDimensions(dimensions: Record<string, string>): Record<string, str
     );
   }
   return dimensions;
-}
-
-function renderAndClear(invocation: Invocation): string {
-  const { metrics, outcome, settings } = invocation;
-  invocation.metrics = invocation.outcome = undefined;
-  let text = "";
-  for (const document of collectDocuments(metrics?.values() ?? [], settings, outcome)) {
-    text += renderMetricDocument(settings, document, invocation);
-  }
-  return text;
 }

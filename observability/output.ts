@@ -1,5 +1,4 @@
-import { builtinModule } from "../env/builtin_module.ts";
-import { runtimeProcess } from "../env/node_process.ts";
+import { builtinModule, runtimeProcess } from "../env/builtin_module.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** A function that receives text which ends with a newline. */

@@ -7,7 +7,6 @@ import {
   WEBHOOK_URL,
 } from "./known_tokens.ts";
 import { redactNamedValues } from "./redact_named_values.ts";
-import { redactUrlUsers } from "./redact_url.ts";
 import { REDACTED } from "./redacted.ts";
 
 const MAX_TEXT = 8192;
@@ -20,6 +19,12 @@ const CREDENTIALS = /\b(bearer|basic)(\s+|%20)(["']?)[\w.~+/=-]+/gi;
 const RESET_PATH = /(\breset-password\/)[^\s/?#"'<>&]+/g;
 /** The user of a request by curl: `-u user:password`. */
 const CURL_USER = /(\s(?:-u|-U|--user|--proxy-user)[ =]["']?)[^\s"':]{1,256}:[^\s"']+/g;
+const URL_WORD = /[^\s"'<>]+/g;
+/** Digits before a slash are a port. JSON may have escaped the slashes. */
+const USER_AND_PASSWORD = /:(?:\/\/|\\\/\\\/)([^\s:@/\\]*:)(?!\d+(?:[/?#]|$))/;
+/** A user alone is a credential where no such address has a user without a password. */
+const TOKEN = /((?:https?|wss?):(?:\/\/|\\\/\\\/))[^\s:@/?#\\]+(?=@)/i;
+const WEB_SCHEME = /(?:https?|wss?|ftps?)$/i;
 const DOTTED_WORD = /[\w.-]+/g;
 const WORD = /\S+/g;
 /** Letters, digits and signs that are written as `%3D` or `\u003d`; spaces and commas end values and stay. */
@@ -101,4 +106,22 @@ function redactWebToken(word: string): string {
     }
   }
   return kept.join(".");
+}
+
+/** Replaces credentials before the host of URLs: the password, and in addresses of the web the user too, which may be a token. */
+function redactUrlUsers(text: string): string {
+  return text.replace(URL_WORD, redactUrlUser);
+}
+
+/** Reads up to the last `@`, because a password may hold an unencoded one, or a slash. */
+function redactUrlUser(word: string): string {
+  const end = word.lastIndexOf("@");
+  if (end < 0) return word;
+  const found = USER_AND_PASSWORD.exec(word);
+  if (found === null || found.index + found[0].length > end) {
+    return word.replace(TOKEN, `$1${REDACTED}`);
+  }
+  const isWeb = WEB_SCHEME.test(word.slice(0, found.index));
+  const start = found.index + found[0].length - (isWeb ? found[1].length : 0);
+  return word.slice(0, start) + REDACTED + word.slice(end);
 }

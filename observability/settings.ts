@@ -15,20 +15,7 @@ export interface ObservabilitySettings {
   readonly metricsDisabled: boolean;
   /** True if the summary carries the metrics, instead of separate lines: `METRICS_IN_SUMMARY` is `true`. */
   readonly metricsInSummary: boolean;
-  /** True if the environment cannot change, as in a Lambda sandbox, so that its values can be cached. */
-  readonly fixed: boolean;
-  /**
-   * True if the application declares, with `TRELLIS_SEQUENTIAL_INVOCATIONS`, that invocations never overlap and that
-   * each awaits all of its work. Has no effect if Lambda runs several invocations at once.
-   */
-  readonly singleConcurrency: boolean;
 }
-
-/** The settings that a metric needs which is written outside of an invocation. */
-export type MetricSettings = Pick<
-  ObservabilitySettings,
-  "service" | "namespace" | "metricsDisabled"
->;
 
 let kept: ObservabilitySettings | undefined;
 
@@ -37,38 +24,20 @@ let kept: ObservabilitySettings | undefined;
  */
 export function getSettings(): ObservabilitySettings {
   if (kept !== undefined) return kept;
-  const inLambda = isInLambda();
+  const fixed = getOptionalEnv("AWS_EXECUTION_ENV", "").startsWith("AWS_Lambda_");
   const asked = readSetting("LOG_LEVEL") ?? getOptionalEnv("AWS_LAMBDA_LOG_LEVEL");
   const level = parseLogLevel(asked);
   const settings: ObservabilitySettings = {
-    ...readMetricSettings(),
-    level: LOG_LEVELS[level ?? "INFO"],
-    unknownLevel: level === undefined ? asked : undefined,
-    metricsInSummary: isTrue(readSetting("METRICS_IN_SUMMARY")),
-    fixed: inLambda,
-    singleConcurrency: isTrue(getOptionalEnv("TRELLIS_SEQUENTIAL_INVOCATIONS")) &&
-      getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
-  };
-  if (inLambda) kept = settings;
-  return settings;
-}
-
-/** Returns the settings of metrics alone: outside of Lambda each variable is read for each metric. */
-export function getMetricSettings(): MetricSettings {
-  return kept ?? (isInLambda() ? getSettings() : readMetricSettings());
-}
-
-function readMetricSettings(): MetricSettings {
-  return {
     service: readSetting("SERVICE_NAME") ??
       getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
     namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
+    level: LOG_LEVELS[level ?? "INFO"],
+    unknownLevel: level === undefined ? asked : undefined,
     metricsDisabled: isTrue(readSetting("METRICS_DISABLED")),
+    metricsInSummary: isTrue(readSetting("METRICS_IN_SUMMARY")),
   };
-}
-
-function isInLambda(): boolean {
-  return getOptionalEnv("AWS_EXECUTION_ENV", "").startsWith("AWS_Lambda_");
+  if (fixed) kept = settings;
+  return settings;
 }
 
 function isTrue(value: string | undefined): boolean {

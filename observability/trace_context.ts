@@ -11,9 +11,6 @@ export interface TraceContext {
 /** W3C Trace Context, section 3.2: version, trace id, parent id, flags; later versions may append fields. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const XRAY_ROOT = /^1-[0-9a-f]{8}-[0-9a-f]{24}$/i;
-/** The header that API Gateway adds to a request without one, apart from its length: `{24}` would take twice the time. */
-const NEW_TRACE = /^Root=1-[0-9a-f]+-[0-9a-f]+$/;
-const NEW_TRACE_LENGTH = 40;
 const SPAN_ID = /^[0-9a-f]{16}$/i;
 
 /**
@@ -40,10 +37,6 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
  */
 export function parseXrayHeader(header: string | null | undefined): TraceContext | undefined {
   if (!header) return undefined;
-  if (header.length === NEW_TRACE_LENGTH && header[15] === "-" && NEW_TRACE.test(header)) {
-    return { traceId: header.slice("Root=".length), parentId: undefined, sampled: undefined };
-  }
-
   let traceId: string | undefined, parentId: string | undefined, sampled: boolean | undefined;
   for (let start = 0, end = 0; start < header.length; start = end + 1) {
     end = header.indexOf(";", start);

@@ -1,8 +1,7 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
-import { endOtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
-import { hasOtelProvider, type OtelSpan } from "./otel_provider.ts";
+import { endOtelSpan, type OtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
 import { redactValue } from "./redact.ts";
 import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
@@ -72,25 +71,11 @@ export function onSpanEnd(listener: SpanListener): () => void {
  * ```
  */
 export function startSpan(name: string, options: StartSpanOptions = {}): Span {
-  return startSpanAt(name, options, performance.now());
-}
-
-/**
- * Starts a span at a time that the caller has read: a look at a clock costs as much as the rest of a span.
- *
- * @param name What is done.
- * @param options As for {@link startSpan}.
- * @param startedMs `performance.now()`.
- * @returns The span, to be ended with {@link endSpanAt}.
- */
-export function startSpanAt(name: string, options: StartSpanOptions, startedMs: number): Span {
+  const startedMs = performance.now();
   const invocation = currentInvocation();
   const parent = invocation?.span;
-  const attributes: Record<string, SpanAttribute> = options.attributes === undefined
-    ? {}
-    : { ...options.attributes };
-  const startTimeMs = startedMs +
-    (invocation === undefined ? epochOffsetAt(startedMs) : getOffset(invocation, startedMs));
+  const attributes: Record<string, SpanAttribute> = { ...options.attributes };
+  const startTimeMs = startedMs + getEpochOffset(invocation, startedMs);
   const remote = invocation?.traceId && parent === undefined
     ? {
       traceId: toW3cTraceId(invocation.traceId),
@@ -99,14 +84,12 @@ export function startSpanAt(name: string, options: StartSpanOptions, startedMs: 
     }
     : undefined;
   const parentOtel = (parent as RunningSpan | undefined)?.otel;
-  const otel = hasOtelProvider()
-    ? startOtelSpan(name, startTimeMs, attributes, parentOtel, remote)
-    : undefined;
+  const otel = startOtelSpan(name, startTimeMs, attributes, parentOtel, remote);
   const ids = otel?.spanContext();
   const span: RunningSpan = {
     name,
-    traceId: ids?.traceId ?? parent?.traceId ?? remote?.traceId ?? randomHex(4),
-    spanId: ids?.spanId ?? randomHex(2),
+    traceId: ids?.traceId ?? parent?.traceId ?? remote?.traceId ?? randomHex(32),
+    spanId: ids?.spanId ?? randomHex(16),
     parentSpanId: parent?.spanId ??
       (ids === undefined || ids.traceId === remote?.traceId ? remote?.spanId : undefined),
     sampled: ids === undefined ? (parent ?? remote)?.sampled : (ids.traceFlags & SAMPLED) !== 0,
@@ -125,28 +108,11 @@ export function startSpanAt(name: string, options: StartSpanOptions, startedMs: 
   return span;
 }
 
-/**
- * Starts a span that is no parent of others, unless nothing would see it end: without a listener and a provider.
- *
- * @param name What is done.
- * @param startedMs `performance.now()`.
- * @returns The span, or `undefined`.
- */
-export function startLeafSpanAt(name: string, startedMs: number): Span | undefined {
-  return listeners.size === 0 && !hasOtelProvider()
-    ? undefined
-    : startSpanAt(name, LEAF, startedMs);
-}
-
-const LEAF: StartSpanOptions = { active: false };
-
-function epochOffsetAt(startedMs: number): number {
-  return Date.now() - startedMs;
-}
-
-/** Read once for an invocation. */
-function getOffset(invocation: Invocation, startedMs: number): number {
-  return invocation.epochOffsetMs ??= epochOffsetAt(startedMs);
+/** Returns the difference of the two clocks. It is the same for all spans of an invocation. */
+function getEpochOffset(invocation: Invocation | undefined, nowMs: number): number {
+  const offsetMs = invocation?.epochOffsetMs ?? Date.now() - nowMs;
+  if (invocation !== undefined) invocation.epochOffsetMs = offsetMs;
+  return offsetMs;
 }
 
 /**
@@ -156,20 +122,9 @@ function getOffset(invocation: Invocation, startedMs: number): number {
  * @param error The error, if the work failed.
  */
 export function endSpan(span: Span, error?: unknown): void {
-  endSpanAt(span, error, performance.now());
-}
-
-/**
- * Ends a span at a time that the caller has read.
- *
- * @param span What {@link startSpanAt} gave.
- * @param error The error, if the work failed.
- * @param endedMs `performance.now()`.
- */
-export function endSpanAt(span: Span, error: unknown, endedMs: number): void {
   if (span.endTimeMs !== undefined) return;
   const running = span as RunningSpan;
-  span.endTimeMs = span.startTimeMs + endedMs - running.startedMs;
+  span.endTimeMs = span.startTimeMs + performance.now() - running.startedMs;
   span.status = error === undefined ? "ok" : "error";
   span.error = error;
   const { invocation } = running;
@@ -268,18 +223,7 @@ function checkName(call: string, key: unknown): void {
   }
 }
 
-const hexOfByte: string[] = Array(256);
-
 /** Returns a random id. Ids are not secret, and `Math.random` saves loading crypto at a cold start. */
-function randomHex(words: number): string {
-  let text = "";
-  for (let i = 0; i < words; i++) {
-    const word = (Math.random() * 0x1_0000_0000) | 0;
-    text += hex(word >>> 24) + hex(word >>> 16 & 255) + hex(word >>> 8 & 255) + hex(word & 255);
-  }
-  return text;
-}
-
-function hex(byte: number): string {
-  return hexOfByte[byte] ??= (byte + 256).toString(16).slice(1);
+function randomHex(digits: number): string {
+  return Array.from({ length: digits }, () => Math.floor(Math.random() * 16).toString(16)).join("");
 }

@@ -1,3 +1,4 @@
+import { sha256 } from "../core/digest.ts";
 import type { SessionResult } from "../core/http/session.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
@@ -114,6 +115,5 @@ function invalidTicket(): UnauthorizedError {
 }
 
 async function toTopic(ticket: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ticket));
-  return TICKET_PREFIX + encodeBase64Url(new Uint8Array(digest));
+  return TICKET_PREFIX + encodeBase64Url(await sha256(ticket));
 }

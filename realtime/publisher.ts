@@ -2,12 +2,11 @@ import type * as Management from "@aws-sdk/client-apigatewaymanagementapi";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions, FUNCTION_OPTION, OBJECT_OPTION } from "../core/option_rules.ts";
 import { limitClient, type RequestLimit } from "../env/limit_request.ts";
-import { explainMissing } from "../env/optional_package.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../errors/http_errors.ts";
 import { describeError } from "../observability/describe_error.ts";
 import { logWarn } from "../observability/logger.ts";
 import type { ConnectionStore } from "./connection_store.ts";
-import { REALTIME_PACKAGES } from "./optional_packages.ts";
 
 /** Options of {@link createPublisher}. */
 export interface PublisherOptions {
@@ -169,7 +168,7 @@ function createSender(endpoint: () => string): Send {
     try {
       const sdk = await import("@aws-sdk/client-apigatewaymanagementapi").catch(
         explainMissing(
-          REALTIME_PACKAGES,
+          RUNTIME_PACKAGES,
           "@aws-sdk/client-apigatewaymanagementapi",
           "createPublisher",
         ),

@@ -1,18 +1,17 @@
 import { checkFunctionOptions } from "../core/function_options.ts";
 import { getMethod } from "../core/http/api_event.ts";
-import { HTTP_RULES } from "../core/http/http_options.ts";
+import { HTTP_RULES, type HttpOptions } from "../core/http_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { withPreflight } from "../core/http/preflight.ts";
 import { getStreamingHandler } from "../core/http/streaming.ts";
 import { OBJECT_OPTION } from "../core/option_rules.ts";
+import { record } from "../env/recording.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { RegisteredOperation } from "../validation/openapi/registry.ts";
 import { getRoutePath, toRoutedEvent } from "./route_event.ts";
 import { parseRouteKey, type RouteKey, type RoutePattern } from "./route_key.ts";
 import { createRouteMatcher, type RouteMatch, type RouteMatcher } from "./route_matcher.ts";
-import type { RouterOptions } from "./router_options.ts";
 import { answerPreflight, createUnmatchedHandler } from "./unmatched.ts";
-import { record } from "../env/recording.ts";
 
 /** A handler of `defineApiHandler` or `createAuthHandler`. */
 export interface RouteHandler {
@@ -147,3 +146,10 @@ function checkHandlers(handlers: Readonly<Record<string, unknown>>): void {
     }
   }
 }
+
+/**
+ * Options of `defineRouter`. The resources are those of the Lambda function. All other options are for
+ * requests without a route, because the handlers have their own; `operationName` is then `router` by
+ * default.
+ */
+export type RouterOptions = HttpOptions;

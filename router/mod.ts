@@ -18,5 +18,5 @@
 export { defineRouter, type Route, type RouteHandler, type Router } from "./define_router.ts";
 export type { RouteKey, RouteMethod, RoutePattern } from "./route_key.ts";
 export type { FunctionOptions } from "../core/function_options.ts";
-export type { HttpOptions } from "../core/http/http_options.ts";
-export type { RouterOptions } from "./router_options.ts";
+export type { HttpOptions } from "../core/http_options.ts";
+export type { RouterOptions } from "./define_router.ts";

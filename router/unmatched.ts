@@ -1,15 +1,13 @@
 import { checkHttpEvent, getHeader, getMethod } from "../core/http/api_event.ts";
+import type { HttpOptions } from "../core/http_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import { then } from "../core/async/then.ts";
 import { getPreflightResponder, isPreflight } from "../core/http/preflight.ts";
-import { ReturnedError } from "../core/http/returned_error.ts";
 import { HTTP_EVENTS, type LambdaHandler, observeHandler } from "../core/with_observability.ts";
 import { MethodNotAllowedError, NotFoundError } from "../errors/http_errors.ts";
 import { createResponder } from "../validation/responder.ts";
 import { getRoutePath, toRoutedEvent } from "./route_event.ts";
 import type { RoutePattern } from "./route_key.ts";
 import type { RouteMatch, RouteMatcher } from "./route_matcher.ts";
-import type { RouterOptions } from "./router_options.ts";
 
 /** A route and its Lambda handler. */
 export interface HandledRoute extends RoutePattern {
@@ -24,29 +22,26 @@ export interface HandledRoute extends RoutePattern {
  */
 export function createUnmatchedHandler(
   matcher: RouteMatcher<HandledRoute>,
-  options: RouterOptions,
+  options: HttpOptions,
 ): LambdaHandler<ApiEvent, ProxyResult> {
   const { logging, metrics, tracing } = options;
   const operationName = options.operationName || "router";
   const { respond, respondToError } = createResponder(options);
 
-  function answer(
+  async function answer(
     event: ApiEvent,
     _context: LambdaContext,
     { correlationId }: { readonly correlationId: string },
-  ): ProxyResult | ReturnedError | Promise<ProxyResult | ReturnedError> {
+  ): Promise<ProxyResult> {
     checkHttpEvent(event);
-    return then(answerPreflight(matcher, event), (preflight) => {
-      if (preflight !== undefined) return preflight;
-      const methods = matcher.listMethods(getRoutePath(event));
-      if (methods.length === 0) return new ReturnedError(new NotFoundError("No such route"));
-      const allowed = listAllowed(methods);
-      if (getMethod(event) !== "OPTIONS") {
-        return new ReturnedError(new MethodNotAllowedError(allowed));
-      }
-      const headers = { Allow: allowed.join(", ") };
-      return respond(event, { statusCode: 204, headers, body: "" }, correlationId);
-    });
+    const preflight = await answerPreflight(matcher, event);
+    if (preflight !== undefined) return preflight;
+    const methods = matcher.listMethods(getRoutePath(event));
+    if (methods.length === 0) throw new NotFoundError("No such route");
+    const allowed = listAllowed(methods);
+    if (getMethod(event) !== "OPTIONS") throw new MethodNotAllowedError(allowed);
+    const headers = { Allow: allowed.join(", ") };
+    return respond(event, { statusCode: 204, headers, body: "" }, correlationId);
   }
 
   return observeHandler(

@@ -14,7 +14,7 @@ import { closeDrizzleClient } from "../database/providers/client.ts";
 import type { DatabaseConfig } from "../database/config/config.ts";
 import { MigrationError } from "../database/migrations/migration_error.ts";
 import { runMigrations } from "../database/migrations/run.ts";
-import { type TranslatedSource, translateSources } from "../distsql/translate/translate_sources.ts";
+import { type TranslatedSource, translateSources } from "../distsql/findings/translate_sources.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { type DistSqlServer, startDistSqlServer } from "../distsql/server/server.ts";
 import { startPostgres } from "../tests/support/postgres.ts";

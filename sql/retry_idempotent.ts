@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { retry } from "../core/async/retry.ts";
+import { retry } from "../core/retry.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { isCommitOutcomeUnknown, isOccError, isSilent } from "./sqlstate.ts";
 
@@ -17,7 +17,7 @@ export function retryIdempotent<T>(fn: () => Promise<T>, clock?: Clock): Promise
     return fn();
   }
   return retry(work, {
-    maxRetries: 8,
+    maxAttempts: 9,
     baseDelayMs: 50,
     maxDelayMs: 2000,
     clock,

@@ -6,11 +6,9 @@ import { quoteName } from "./quote.ts";
 export const MAX_NAME_BYTES = 63;
 
 const encoder = new TextEncoder();
-const BEYOND_ASCII = /[\u0080-\uffff]/;
 
 /** Folds the ASCII letters of an unquoted name like PostgreSQL; other letters are not changed. */
 function fold(name: string): string {
-  if (!/[A-Z]/.test(name)) return name;
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
@@ -79,7 +77,7 @@ export function writeName(name: string, quoted: boolean): string {
 }
 
 function getBytes(text: string): number {
-  return BEYOND_ASCII.test(text) ? encoder.encode(text).length : text.length;
+  return encoder.encode(text).length;
 }
 
 function clip(text: string, maxBytes: number): string {
@@ -96,7 +94,7 @@ function clip(text: string, maxBytes: number): string {
 
 /** Truncates a name to 63 bytes, as PostgreSQL does. */
 export function truncateName(name: string): string {
-  return name.length * 3 <= MAX_NAME_BYTES ? name : clip(name, MAX_NAME_BYTES);
+  return clip(name, MAX_NAME_BYTES);
 }
 
 /**

@@ -1,32 +1,3 @@
-import {
-  AMPERSAND,
-  BACKSLASH,
-  blockCommentEnd,
-  BYTE_ORDER_MARK,
-  CLASS,
-  COLON,
-  DASH,
-  digitsEnd,
-  DOLLAR,
-  dollarQuoteEnd,
-  DOT,
-  DOUBLE_QUOTE,
-  isDigit,
-  isNameStart,
-  isSpace,
-  lineCommentEnd,
-  nameEnd,
-  numberEnd,
-  OPERATOR,
-  operatorEnd,
-  quotedEnd,
-  SEMICOLON,
-  SINGLE_QUOTE,
-  SLASH,
-  STAR,
-  stringEnd,
-} from "./token_ends.ts";
-
 /** Kind of a token. `word` is an unquoted identifier or keyword, `quoted` a quoted identifier. */
 export type SqlTokenKind =
   | "space"
@@ -48,18 +19,66 @@ export interface SqlToken {
   readonly text: string;
 }
 
-/**
- * Shared tokens of one character, by its code: half of a text's tokens are a space, a comma or a
- * bracket.
- */
-const SINGLE: (SqlToken | undefined)[] = new Array(128).fill(undefined);
+/** Kinds of the groups of {@link TOKEN}. */
+const KINDS: readonly SqlTokenKind[] = [
+  "space",
+  "line_comment",
+  "string",
+  "quoted",
+  "word",
+  "number",
+  "parameter",
+];
+const SPACE = String.raw`[ \t\n\r\f\v]`;
+/** A string of which a line break and another string may be the next part (PostgreSQL 18, 4.1.2.1). */
+const GAP = String.raw`(?:[ \t\f\v]|--[^\n\r]*(?=[\n\r]))*[\n\r](?:${SPACE}|--[^\n\r]*(?=[\n\r]))*`;
+const PLAIN = String.raw`'[^']*(?:''[^']*)*(?:'|$)`;
+const ESCAPED = String.raw`'[^'\\]*(?:(?:\\(?:[\s\S]|$)|'')[^'\\]*)*(?:'|$)`;
 
-for (const text of " \n()[],;.") {
-  SINGLE[text.charCodeAt(0)] = Object.freeze({ kind: kindOfSingle(text), text });
+/**
+ * Next token, except block comments and dollar quotes (PostgreSQL 18, scan.l). Every character beyond
+ * ASCII is part of a name. An operator ends where a comment begins.
+ */
+const TOKEN = new RegExp(
+  [
+    String.raw`(^\ufeff${SPACE}*|${SPACE}+)`,
+    String.raw`(--[^\n\r]*)`,
+    `([eE]${ESCAPED}(?:${GAP}${ESCAPED})*|(?:[bBxXnN]|[uU]&)?${PLAIN}(?:${GAP}${PLAIN})*)`,
+    `((?:[uU]&)?"[^"]*(?:""[^"]*)*(?:"|$))`,
+    String.raw`([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)`,
+    String.raw`(0[xX](?:\w|\.(?!\.))*|(?:\d|\.\d)(?:\w|\.(?!\.)|(?<=[eE])[+-](?=\d))*)`,
+    String.raw`(\$\d+)`,
+    String.raw`(?:(?!--|/\*)[-+*/<>=~!@#%^&|${"`"}?])+|::|[\s\S]`,
+  ].join("|"),
+  "y",
+);
+const PSQL = /\\[^\n\r]*/y;
+const DOLLAR_TAG = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
+
+/** Returns the end of a block comment, which may be nested. */
+function blockCommentEnd(sql: string, start: number): number {
+  let depth = 0;
+  for (const { 0: mark, index } of sql.slice(start).matchAll(/\/\*|\*\//g)) {
+    depth += mark === "/*" ? 1 : -1;
+    if (depth === 0) return start + index + 2;
+  }
+  return sql.length;
 }
 
-function kindOfSingle(text: string): SqlTokenKind {
-  return isSpace(text.charCodeAt(0)) ? "space" : "symbol";
+/** Returns the kind and the end of the token at a position. */
+function readToken(sql: string, at: number, isStart: boolean): [SqlTokenKind, number] {
+  if (sql.startsWith("/*", at)) return ["block_comment", blockCommentEnd(sql, at)];
+  DOLLAR_TAG.lastIndex = TOKEN.lastIndex = PSQL.lastIndex = at;
+  if (isStart && PSQL.test(sql)) return ["psql", PSQL.lastIndex];
+  const tag = DOLLAR_TAG.exec(sql)?.[0];
+  if (tag !== undefined) {
+    const close = sql.indexOf(tag, at + tag.length);
+    return ["string", close < 0 ? sql.length : close + tag.length];
+  }
+  const match = TOKEN.exec(sql)!;
+  const [text] = match;
+  const kind = KINDS[match.indexOf(text, 1) - 1] ?? "symbol";
+  return [kind, at + text.length];
 }
 
 function wordIs(sql: string, start: number, end: number, word: string): boolean {
@@ -73,11 +92,6 @@ function wordIs(sql: string, start: number, end: number, word: string): boolean 
 function copyRowsEnd(sql: string, at: number): number {
   const end = sql.indexOf("\n\\.", at);
   return end < 0 ? -1 : end + 3;
-}
-
-/** Checks for the letters of `E''`, `B''`, `X''` and `N''`, in lower case. */
-function isStringPrefix(letter: number): boolean {
-  return letter === 0x65 || letter === 0x62 || letter === 0x78 || letter === 0x6e;
 }
 
 /** Checks whether a token is part of a statement, so that a line of psql cannot follow. */
@@ -105,70 +119,19 @@ function endsStatementStart(kind: SqlTokenKind): boolean {
  */
 export function tokenize(sql: string): SqlToken[] {
   const tokens: SqlToken[] = [];
-  const length = sql.length;
   let at = 0;
   let atStatementStart = true;
   let inCopy = false;
   let awaitsRows = false;
   let rowsEnd = 0; // -1 once there are no more, to keep the search linear
-  while (at < length) {
+  while (at < sql.length) {
     const start = at;
-    const code = sql.charCodeAt(at);
-    const next = sql.charCodeAt(at + 1);
-    let kind: SqlTokenKind = "symbol";
-    if (isSpace(code) || (code === BYTE_ORDER_MARK && at === 0)) {
-      kind = "space";
-      do at++; while (at < length && isSpace(sql.charCodeAt(at)));
-    } else if (code === DASH && next === DASH) {
-      kind = "line_comment";
-      at = lineCommentEnd(sql, at);
-    } else if (code === SLASH && next === STAR) {
-      kind = "block_comment";
-      at = blockCommentEnd(sql, at);
-    } else if (code === BACKSLASH && atStatementStart) {
-      kind = "psql";
-      at = lineCommentEnd(sql, at);
-    } else if (isNameStart(code)) {
-      const letter = code | 0x20;
-      const third = sql.charCodeAt(at + 2);
-      if (next === SINGLE_QUOTE && isStringPrefix(letter)) {
-        kind = "string"; // E'', B'', X'', N''
-        at = stringEnd(sql, at + 1, letter === 0x65);
-      } else if (
-        letter === 0x75 && next === AMPERSAND && (third === SINGLE_QUOTE || third === DOUBLE_QUOTE)
-      ) {
-        kind = third === SINGLE_QUOTE ? "string" : "quoted"; // U&'', U&""
-        at = third === SINGLE_QUOTE
-          ? stringEnd(sql, at + 2, false)
-          : quotedEnd(sql, at + 2, DOUBLE_QUOTE, false);
-      } else {
-        kind = "word";
-        at = nameEnd(sql, at + 1);
-        if (atStatementStart) inCopy = wordIs(sql, start, at, "COPY");
-        else if (inCopy && wordIs(sql, start, at, "STDIN")) awaitsRows = true;
-      }
-    } else if (code === SINGLE_QUOTE) {
-      kind = "string";
-      at = stringEnd(sql, at, false);
-    } else if (code === DOUBLE_QUOTE) {
-      kind = "quoted";
-      at = quotedEnd(sql, at, DOUBLE_QUOTE, false);
-    } else if (isDigit(code) || (code === DOT && isDigit(next))) {
-      kind = "number";
-      at = numberEnd(sql, at + 1);
-    } else if (code === DOLLAR) {
-      const end = dollarQuoteEnd(sql, at);
-      if (end >= 0) kind = "string";
-      else if (isDigit(next)) kind = "parameter";
-      at = end >= 0 ? end : digitsEnd(sql, at + 1);
-    } else if ((CLASS[code] & OPERATOR) !== 0) {
-      at = operatorEnd(sql, at);
-    } else {
-      at += code === COLON && next === COLON ? 2 : 1;
-    }
-    const single = at - start === 1 && code < 128 ? SINGLE[code] : undefined;
-    tokens.push(single ?? { kind, text: sql.slice(start, at) });
-    if (code === SEMICOLON) {
+    const [kind, end] = readToken(sql, at, atStatementStart);
+    at = end;
+    tokens.push({ kind, text: sql.slice(start, at) });
+    if (kind === "word" && atStatementStart) inCopy = wordIs(sql, start, at, "COPY");
+    else if (kind === "word" && inCopy && wordIs(sql, start, at, "STDIN")) awaitsRows = true;
+    if (kind === "symbol" && sql[start] === ";") {
       if (awaitsRows && rowsEnd >= 0) rowsEnd = copyRowsEnd(sql, at);
       if (awaitsRows && rowsEnd >= 0) {
         tokens.push({ kind: "psql", text: sql.slice(at, rowsEnd) });

@@ -21,7 +21,8 @@ interface LambdaRuntime {
 
 /** Returns the streaming functions of the runtime; `undefined` outside of Lambda. */
 export function getLambdaRuntime(): LambdaRuntime | undefined {
-  const runtime = (globalThis as unknown as { awslambda?: Partial<LambdaRuntime> }).awslambda;
+  const { awslambda } = globalThis as { awslambda?: unknown };
+  const runtime = awslambda as Partial<LambdaRuntime> | undefined;
   return typeof runtime?.streamifyResponse === "function" ? runtime as LambdaRuntime : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { encodeBase64 } from "../core/http/base64.ts";
 import type { ResponseWriter } from "../core/http/streaming.ts";
 import type { StreamChunk, StreamSource } from "./stream_response.ts";
 
@@ -63,15 +64,8 @@ export async function collect(
   if (chunks.every((chunk) => typeof chunk === "string")) {
     return { body: chunks.join(""), isBase64Encoded: false };
   }
-  const encoder = new TextEncoder();
-  const parts = chunks.map((chunk) => typeof chunk === "string" ? encoder.encode(chunk) : chunk);
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return { body: encodeBase64(bytes), isBase64Encoded: true };
+  const whole = await new Blob(chunks as BlobPart[]).arrayBuffer();
+  return { body: encodeBase64(new Uint8Array(whole)), isBase64Encoded: true };
 }
 
 function openSource(source: StreamSource, signal: AbortSignal): AsyncIterable<StreamChunk> {
@@ -90,13 +84,4 @@ function checkChunk(chunk: unknown): StreamChunk {
   throw new TypeError(
     `A part of a streamed response must be a string or bytes, got ${typeof chunk}`,
   );
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  let text = "";
-  // limited, because each byte becomes an argument
-  for (let i = 0; i < bytes.length; i += 8192) {
-    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  }
-  return btoa(text);
 }

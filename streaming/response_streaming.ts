@@ -1,6 +1,4 @@
-import { then } from "../core/async/then.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import { ReturnedError } from "../core/http/returned_error.ts";
 import {
   type ResponseSink,
   type ResponseStreaming,
@@ -61,24 +59,24 @@ function createDelivery(): StreamDelivery {
 
   return {
     capture(handler) {
-      return (params) =>
-        then(handler(params), (result) => {
-          if (!(result instanceof StreamedResponse)) return result;
-          const delivery = deliveries.get(params.event) ?? {};
-          delivery.response = result;
-          deliveries.set(params.event, delivery);
-          const { statusCode, headers, multiValueHeaders, cookies } = result;
-          return { statusCode, headers, multiValueHeaders, cookies, body: "" };
-        });
+      return async (params) => {
+        const result = await handler(params);
+        if (!(result instanceof StreamedResponse)) return result;
+        const delivery = deliveries.get(params.event) ?? {};
+        delivery.response = result;
+        deliveries.set(params.event, delivery);
+        const { statusCode, headers, multiValueHeaders, cookies } = result;
+        return { statusCode, headers, multiValueHeaders, cookies, body: "" };
+      };
     },
 
     deliver(handler) {
-      return (event, context, metadata) =>
-        then(handler(event, context, metadata), (head) => {
-          const delivery = deliveries.get(event);
-          if (head instanceof ReturnedError || delivery?.response === undefined) return head;
-          return write(delivery, delivery.response, head);
-        });
+      return async (event, context, metadata) => {
+        const head = await handler(event, context, metadata);
+        const delivery = deliveries.get(event);
+        if (delivery?.response === undefined) return head;
+        return await write(delivery, delivery.response, head);
+      };
     },
 
     expose(lambda) {

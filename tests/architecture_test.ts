@@ -126,8 +126,8 @@ const MAY_LOAD: Record<string, number> = {
 
 /** Files that load drizzle: the client that an application asks for, and what it imports as drizzle's. */
 const LOAD_DRIZZLE = [
-  "auth/columns.ts",
-  "auth/schema.ts",
+  "auth/tables/columns.ts",
+  "auth/tables/schema.ts",
   "database/orm.ts",
   "database/providers/data_api_dialect.ts",
   "database/rate_limits/table.ts",
@@ -136,7 +136,6 @@ const LOAD_DRIZZLE = [
   "database/session/drizzle_version.ts",
   "database/session/exact_columns.ts",
   "database/session/placeholders.ts",
-  "database/session/row_mapping.ts",
   "jobs/jobs_table.ts",
 ];
 
@@ -210,7 +209,7 @@ const entryPoints = new Set(
 Deno.test("architecture: the sources are found and their imports are read", () => {
   assertEquals(files.includes("errors/mod.ts"), true);
   assertEquals(
-    imports.some((i) => i.from === "core/async/retry.ts" && i.specifier === "./backoff.ts"),
+    imports.some((i) => i.from === "core/retry.ts" && i.specifier === "./request_context.ts"),
     true,
   );
 });
@@ -271,7 +270,9 @@ Deno.test("architecture: files do not import each other in circles", () => {
 });
 
 /** Folders whose subfolders import each other in one direction only. */
-const ONE_DIRECTION = ["auth", "cli", "database"];
+const ONE_DIRECTION = ["auth", "cli", "core", "database", "jobs", "validation"];
+/** Those of them whose own files count as one more subfolder. */
+const WITH_OWN_FILES = ["auth", "core", "jobs", "validation"];
 
 /** Finds a path that leads from a folder back to itself. */
 function findCircle(
@@ -289,9 +290,12 @@ function findCircle(
 
 Deno.test("architecture: subfolders do not import each other in circles", () => {
   for (const folder of ONE_DIRECTION) {
+    // the files beside the rooms are a room too: rooms do not import them
     const getRoom = (file: string): string | undefined => {
       const [top, room, name] = file.split("/");
-      return top === folder && name !== undefined ? room : undefined;
+      if (top !== folder) return undefined;
+      if (name !== undefined) return room;
+      return WITH_OWN_FILES.includes(folder) ? "." : undefined;
     };
     const edges = new Map<string, Set<string>>();
     for (const i of imports) {

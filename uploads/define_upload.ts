@@ -1,9 +1,8 @@
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { limitRequest } from "../env/limit_request.ts";
-import { explainMissing } from "../env/optional_package.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { ValidationError } from "../errors/http_errors.ts";
-import { UPLOAD_PACKAGES } from "./optional_packages.ts";
 import { connectS3, S3_LIMIT } from "./s3.ts";
 import { formatUploadKey, isOwner, parseUploadKey } from "./upload_key.ts";
 import { record } from "../env/recording.ts";
@@ -171,7 +170,7 @@ export function defineUpload(options: UploadOptions): Upload {
     async createForm(request): Promise<UploadForm> {
       const key = begin(request);
       const presigner = await import("@aws-sdk/s3-presigned-post").catch(
-        explainMissing(UPLOAD_PACKAGES, "@aws-sdk/s3-presigned-post", "createForm"),
+        explainMissing(RUNTIME_PACKAGES, "@aws-sdk/s3-presigned-post", "createForm"),
       );
       const { client } = await connectS3();
       const { url, fields } = await limitRequest(
@@ -249,7 +248,7 @@ async function signDownload(
 
 function loadPresigner(operation: string): Promise<typeof import("@aws-sdk/s3-request-presigner")> {
   return import("@aws-sdk/s3-request-presigner").catch(
-    explainMissing(UPLOAD_PACKAGES, "@aws-sdk/s3-request-presigner", operation),
+    explainMissing(RUNTIME_PACKAGES, "@aws-sdk/s3-request-presigner", operation),
   );
 }
 

@@ -1,7 +1,6 @@
 import type * as S3 from "@aws-sdk/client-s3";
 import type { RequestLimit } from "../env/limit_request.ts";
-import { explainMissing } from "../env/optional_package.ts";
-import { UPLOAD_PACKAGES } from "./optional_packages.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 
 /** The loaded client of S3. */
 export interface S3Connection {
@@ -28,7 +27,7 @@ export function connectS3(): Promise<S3Connection> {
 async function connect(): Promise<S3Connection> {
   try {
     const sdk = await import("@aws-sdk/client-s3").catch(
-      explainMissing(UPLOAD_PACKAGES, "@aws-sdk/client-s3", "defineUpload"),
+      explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-s3", "defineUpload"),
     );
     // a checksum that is computed in advance would be that of an empty file
     const client = new sdk.S3Client({ requestChecksumCalculation: "WHEN_REQUIRED" });

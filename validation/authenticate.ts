@@ -1,10 +1,5 @@
-import { useConfiguredMethod } from "../core/http/auth_registry.ts";
-import {
-  API_KEY_RULES,
-  type AuthMethod,
-  type AuthNeeds,
-  SESSION_RULES,
-} from "../core/http/auth_method.ts";
+import { useConfiguredSession } from "../core/http/auth_registry.ts";
+import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
@@ -12,30 +7,20 @@ import { type AuthorizerIdentity, readAuthorizer } from "./authenticate_authoriz
 import { checkBearerToken } from "./authenticate_bearer.ts";
 
 /** Name of a way in which a handler identifies the caller. */
-export type AuthMode =
-  | "api-key"
-  | "authorizer"
-  | "authorizer-optional"
-  | "bearer"
-  | "jwt"
-  | "none"
-  | "session";
+export type AuthMode = "authorizer" | "authorizer-optional" | "bearer" | "none" | "session";
 
 /** Options of a handler that its authentication reads. */
-export interface AuthenticationOptions extends AuthNeeds {
+export interface AuthenticationOptions {
   readonly auth?: AuthMode | AuthMethod;
   readonly userIdClaim?: string;
 }
-
-/** The identity of an unauthenticated caller. */
-export const NO_IDENTITY: object = Object.freeze({});
 
 /**
  * The value of each mode's name. An invalid credential is refused: it never falls back to another or to
  * anonymous.
  */
 const NAMED = {
-  none: () => ({ mode: "none", authenticate: () => NO_IDENTITY }),
+  none: () => ({ mode: "none", authenticate: () => ({}) }),
   bearer: () => ({ mode: "bearer", authenticate: authenticateBearer }),
   authorizer: ({ userIdClaim }) => ({
     mode: "authorizer",
@@ -45,9 +30,7 @@ const NAMED = {
     mode: "authorizer-optional",
     authenticate: (event) => authenticateAuthorizerOptional(event, userIdClaim),
   }),
-  session: (options) => useConfiguredMethod("session", pick(options, SESSION_RULES)),
-  "api-key": (options) => useConfiguredMethod("api-key", pick(options, API_KEY_RULES)),
-  jwt: () => useConfiguredMethod("jwt"),
+  session: useConfiguredSession,
 } as const satisfies Record<AuthMode, (options: AuthenticationOptions) => AuthMethod>;
 
 /** The modes, for checks and messages. */
@@ -64,14 +47,9 @@ export function toAuthMethod(options: AuthenticationOptions): AuthMethod {
   return typeof auth === "object" ? auth : NAMED[auth](options);
 }
 
-/** Returns the options that say what a name asks of callers. */
-function pick(options: AuthenticationOptions, rules: object): AuthNeeds {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(rules, name)));
-}
-
 function authenticateBearer(event: ApiEvent): object {
   checkBearerToken(event);
-  return NO_IDENTITY;
+  return {};
 }
 
 function authenticateAuthorizer(

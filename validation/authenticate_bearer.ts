@@ -25,8 +25,6 @@ export function checkBearerToken(event: ApiEvent): void {
   if (!matches) throw new UnauthorizedError("The bearer token is not valid");
 }
 
-let parsed: { readonly text: string; readonly tokens: readonly string[] } | undefined;
-
 function readExpectedTokens(): readonly string[] {
   const text = getOptionalEnv("API_BEARER_TOKEN");
   if (text === undefined) {
@@ -34,12 +32,7 @@ function readExpectedTokens(): readonly string[] {
       "A handler has auth 'bearer' but the environment variable API_BEARER_TOKEN is not set: set it to a long random value",
     );
   }
-  if (parsed?.text !== text) parsed = { text, tokens: parseTokens(text) };
-  return parsed.tokens;
-}
-
-/** Splits at commas, which no token has (RFC 6750, section 2.1). */
-function parseTokens(text: string): string[] {
+  // no token has a comma (RFC 6750, section 2.1)
   const tokens = text.split(",").map((token) => token.trim());
   const position = tokens.findIndex((token) => extractBearerToken(`Bearer ${token}`) !== token) + 1;
   if (position === 0) return tokens;

@@ -1,10 +1,6 @@
-import {
-  API_KEY_RULES,
-  checkNeeds,
-  isAuthMethod,
-  SESSION_RULES,
-} from "../core/http/auth_method.ts";
-import { HTTP_RULES } from "../core/http/http_options.ts";
+import { API_KEY_RULES, SESSION_RULES } from "../core/auth_needs.ts";
+import { isAuthMethod } from "../core/http/auth_method.ts";
+import { HTTP_RULES } from "../core/http_options.ts";
 import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import {
@@ -14,7 +10,7 @@ import {
   type OptionRules,
   protective,
 } from "../core/option_rules.ts";
-import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
+import { checkRateLimit } from "../core/rate_limit/rate_limit.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
@@ -39,8 +35,6 @@ const RULES: OptionRules = {
     (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
     `${AUTH_MODES.join(" or ")}, or a value such as session() of defineAuth`,
   ]),
-  ...SESSION_RULES,
-  ...API_KEY_RULES,
   userIdClaim: [
     (value) => typeof value === "string" && value !== "",
     "the name of a claim such as sub",
@@ -69,9 +63,6 @@ export type AnyOptions = DefineApiHandlerOptions<
   any,
   // deno-lint-ignore no-explicit-any
   any,
-  boolean,
-  // deno-lint-ignore no-explicit-any
-  any,
   // deno-lint-ignore no-explicit-any
   any,
   // deno-lint-ignore no-explicit-any
@@ -84,6 +75,7 @@ export type AnyOptions = DefineApiHandlerOptions<
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkApiOptions(options: object): void {
+  refuseNeeds(options);
   checkFunctionOptions("defineApiHandler", options, RULES);
   const given = options as AnyOptions & Readonly<Record<string, unknown>>;
   const { auth, userIdClaim } = given;
@@ -95,18 +87,6 @@ export function checkApiOptions(options: object): void {
       "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",
     );
   }
-  for (const name of Object.keys({ ...SESSION_RULES, ...API_KEY_RULES })) {
-    if (given[name] === undefined) continue;
-    const mode = Object.hasOwn(API_KEY_RULES, name) ? "api-key" : "session";
-    if (auth !== mode) {
-      throw new ConfigurationError(
-        isAuthMethod(auth)
-          ? `${name} stands beside a value: pass it to the function that returns the value, as in session({ roles: ["admin"] })`
-          : `${name} goes with auth '${mode}': set it, or remove ${name}`,
-      );
-    }
-  }
-  checkNeeds(given);
   if (given.streaming !== undefined) checkStreaming(given);
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);
@@ -116,6 +96,20 @@ export function checkApiOptions(options: object): void {
         "rateLimit.by is 'user', but auth identifies no user: set auth, or count by 'address'",
       );
     }
+  }
+}
+
+/** What a handler asks of its callers, by the function of `defineAuth` that takes it. */
+const NEEDS = { session: SESSION_RULES, apiKey: API_KEY_RULES };
+
+/** Refuses what a handler asks of its callers beside the option `auth`: it belongs to the value of `auth`. */
+function refuseNeeds(options: object): void {
+  for (const [method, rules] of Object.entries(NEEDS)) {
+    const name = Object.keys(rules).find((each) => Object.hasOwn(Object(options), each));
+    if (name === undefined) continue;
+    throw new ConfigurationError(
+      `defineApiHandler has no option ${name}: write auth: ${method}({ ${name}: … }), with ${method}() of defineAuth`,
+    );
   }
 }
 

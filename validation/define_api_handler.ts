@@ -1,24 +1,17 @@
 import { nameOperation } from "../core/handler_settings.ts";
 import type { $ZodType } from "zod/v4/core";
 import { withPreflight } from "../core/http/preflight.ts";
-import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import { checkHttpEvent } from "../core/http/api_event.ts";
-import { type AuthMethod, isRestricted } from "../core/http/auth_method.ts";
+import { isRestricted } from "../core/auth_needs.ts";
+import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import type { OrganizationRule } from "../core/http/session.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
-import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
-import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
+import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
 import type { StreamDelivery } from "../core/http/streaming.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
-import {
-  type AuthenticationOptions,
-  type AuthMode,
-  NO_IDENTITY,
-  toAuthMethod,
-} from "./authenticate.ts";
+import { type AuthenticationOptions, type AuthMode, toAuthMethod } from "./authenticate.ts";
 import { type AnyOptions, checkApiOptions } from "./check_options.ts";
 import type {
   ApiHandler,
@@ -34,8 +27,6 @@ import { createResponder } from "./responder.ts";
 import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
 import { createResultReader, type ResultReader } from "./result_reader.ts";
 import { record } from "../env/recording.ts";
-
-type Response = ProxyResult | ReturnedError;
 
 /** The parameters of the user's function, while they are collected. */
 interface Params extends RequestInput {
@@ -79,8 +70,6 @@ export function defineApiHandler<
   TPath = never,
   TAuth extends AuthMode | AuthMethod = "none",
   TTransaction = never,
-  TOptional extends boolean = false,
-  TOrganization extends OrganizationRule | undefined = undefined,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
 >(
@@ -90,29 +79,24 @@ export function defineApiHandler<
     TPath,
     TAuth,
     TTransaction,
-    TOptional,
-    TOrganization,
     TResponse,
     TResponses
   > = {},
 ): (
   handler: ApiHandlerFunction<
-    & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+    & HandlerParams<TBody, TQuery, TPath, TAuth>
     & TransactionParam<TTransaction>,
     HandlerResult<TResponse, TResponses>
   >,
 ) => ApiHandler<
-  & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+  & HandlerParams<TBody, TQuery, TPath, TAuth>
   & TransactionParam<TTransaction>,
   HandlerResult<TResponse, TResponses>
 > {
   checkApiOptions(options);
   const method = toAuthMethod(options as AuthenticationOptions);
   const readInput = createInputReader(options);
-  // a function that `trellis build` has built loads the reader only if it is needed
-  const readResult = (options.responseSchema ?? options.responses) === undefined
-    ? undefined
-    : createResultReader(options);
+  const readResult = createResultReader(options);
   const { respondToPreflight, respond, respondToError } = createResponder(options, method);
 
   return function wrapHandler(handler) {
@@ -124,29 +108,22 @@ export function defineApiHandler<
     const run = options.idempotency?.store.protectRequest(runHandler, options) ??
       delivery?.capture(runHandler) ?? runHandler;
 
-    function handleRequest(
+    async function handleRequest(
       event: ApiEvent,
       context: LambdaContext,
       metadata: WrapperMetadata,
-    ): Response | Promise<Response> {
+    ): Promise<ProxyResult> {
       checkHttpEvent(event);
       const preflight = respondToPreflight(event, metadata.correlationId);
       if (preflight !== undefined) return preflight;
-      const params: Params = { event, context, metadata };
-      let cookies: string[] | undefined;
-      const setCookie = (cookie: string) => void (cookies ??= []).push(cookie);
-      return then(identify(event, setCookie), (identity) => {
-        if (identity !== NO_IDENTITY) addIdentity(params, identity);
-        return then(readInput(event, params), (error) => {
-          if (error !== undefined) return new ReturnedError(error);
-          return then(run(params), (value) => {
-            const response = cookies === undefined
-              ? value
-              : { ...value, cookies: [...value.cookies ?? [], ...cookies] };
-            return respond(event, response, metadata.correlationId);
-          });
-        });
-      });
+      const cookies: string[] = [];
+      const identity = await identify(event, (cookie) => void cookies.push(cookie));
+      const input = await readInput(event);
+      const result = await run({ event, context, metadata, ...identity, ...input });
+      const response = cookies.length === 0
+        ? result
+        : { ...result, cookies: [...result.cookies ?? [], ...cookies] };
+      return respond(event, response, metadata.correlationId);
     }
 
     // outside of these steps: the correlation id before them, the log line, the metrics and the span after them
@@ -168,12 +145,6 @@ export function defineApiHandler<
   };
 }
 
-/** Like `Object.assign`, which is slower where properties are added. */
-function addIdentity(params: object, identity: object): void {
-  const target = params as Record<string, unknown>;
-  for (const [name, value] of Object.entries(identity)) target[name] = value;
-}
-
 /** Counts requests before or after authentication, if a rate limit is set. */
 function limitRequests(
   authenticate: AuthMethod["authenticate"],
@@ -189,17 +160,14 @@ function limitRequests(
 function returnProxyResult(
   handler: (params: Params) => unknown,
   readResult: ResultReader | undefined,
-): (params: Params) => ProxyResult | Promise<ProxyResult> {
-  return (params) =>
-    then(
-      handler(params),
-      (value) =>
-        readResult !== undefined
-          ? readResult(value, params.context)
-          : value instanceof Reply
-          ? buildEmptyResponse(value, params.context)
-          : value as ProxyResult,
-    );
+): (params: Params) => Promise<ProxyResult> {
+  return async (params) => {
+    const value = await handler(params);
+    if (readResult !== undefined) return await readResult(value, params.context);
+    return value instanceof Reply
+      ? buildEmptyResponse(value, params.context)
+      : value as ProxyResult;
+  };
 }
 
 function buildEmptyResponse(

@@ -1,7 +1,7 @@
 import type { $ZodType } from "zod/v4/core";
 import type { Flat } from "../core/flat.ts";
 import type { AsyncFunctionOptions } from "../core/function_options.ts";
-import type { HttpOptions } from "../core/http/http_options.ts";
+import type { HttpOptions } from "../core/http_options.ts";
 import type {
   ApiEvent,
   AuthorizerContext,
@@ -10,26 +10,16 @@ import type {
   RestApiEvent,
 } from "../core/http/lambda.ts";
 import type { RequestIdempotency } from "../core/idempotency.ts";
-import type { ApiKeyPermissions, AuthMethod } from "../core/http/auth_method.ts";
-import type { ApiKeyIdentity, JwtIdentity } from "../core/http/auth_registry.ts";
-import type {
-  ActiveOrganization,
-  Authorize,
-  OrganizationRule,
-  SessionResult,
-} from "../core/http/session.ts";
+import type { AuthMethod } from "../core/http/auth_method.ts";
+import type { SessionResult } from "../core/http/session.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
-import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
+import type { RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMode } from "./authenticate.ts";
 import type { BodyParser } from "./multipart.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
 import type { HandlerResult, ResponseSchemas, ResponseValidation } from "./response_types.ts";
-
-/** The type of an option that goes with one auth mode. */
-export type WithAuth<TAuth, TMode extends AuthMode, TOption> = TAuth extends TMode ? TOption
-  : never;
 
 /** Options of `defineApiHandler`. Without a type argument (`never`) its parameter is omitted. */
 export interface DefineApiHandlerOptions<
@@ -38,8 +28,6 @@ export interface DefineApiHandlerOptions<
   TPath = never,
   TAuth extends AuthMode | AuthMethod = "none",
   TTransaction = never,
-  TOptional extends boolean = false,
-  TOrganization extends OrganizationRule | undefined = undefined,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
 > extends HttpOptions, AsyncFunctionOptions {
@@ -55,45 +43,11 @@ export interface DefineApiHandlerOptions<
   /** Validates the route's parameters. */
   pathSchema?: $ZodType<TPath>;
   /**
-   * How the handler identifies the caller: the name of a mode, or a value that carries its check, such as `session()`
-   * of `defineAuth` and the result of `createJwtAuth`.
+   * How the handler identifies the caller: the name of a mode, or a value that carries its check, such as
+   * `session({ roles: ["admin"] })`, `apiKey()` and `jwt()` of `defineAuth`.
    * @default "none"
    */
   auth?: TAuth;
-  /**
-   * Admits requests without a session, for auth `session`: `userId` and `session` are `undefined` then. A session cookie that is
-   * no longer valid counts as none, an invalid bearer token is refused.
-   * @default false
-   */
-  optional?: WithAuth<TAuth, "session", TOptional>;
-  /**
-   * Roles of better-auth's admin plugin, for auth `session`. The user needs at least one, else the response is 403.
-   */
-  roles?: WithAuth<TAuth, "session", readonly string[]>;
-  /**
-   * Requires membership in the session's active organization of better-auth's organization plugin, for auth `session`: any with
-   * `{}`, one with the role or one of the roles with `{ role: "owner" }`. Else the response is 403. It is read in the query of
-   * the session.
-   */
-  organization?: WithAuth<TAuth, "session", TOrganization>;
-  /**
-   * Seconds since the sign-in within which a session may be used, for auth `session`. With an older one the response is 403
-   * with the code `SESSION_NOT_FRESH`: the client asks its user to sign in again.
-   */
-  freshWithinSeconds?: WithAuth<TAuth, "session", number>;
-  /**
-   * Requires a second factor, for auth `session`: a code of better-auth's plugin `twoFactor`, or a passkey that verified its user. A
-   * session that began in another way gets 403 with the code `SECOND_FACTOR_REQUIRED`: the client asks for a code.
-   */
-  twoFactor?: WithAuth<TAuth, "session", "required">;
-  /**
-   * Decides whether the caller is allowed, for auth `session`. `false` or a string give 403; the string is logged as the reason.
-   */
-  authorize?: WithAuth<TAuth, "session", Authorize<AuthorizeInput<TOrganization>>>;
-  /**
-   * What the API key must be allowed to do, for auth `api-key`: `{ notes: ["read"] }`. Else the response is 403.
-   */
-  permissions?: WithAuth<TAuth, "api-key", ApiKeyPermissions>;
   /**
    * The claim that is the user's id, such as `sub`, where an HTTP API's own JWT authorizer, or a REST API's Cognito authorizer,
    * checks the callers of a handler with auth `authorizer` or `authorizer-optional`. Without it such requests are a
@@ -183,62 +137,18 @@ export type AuthorizedOptionalApiParams<TBody = never, TQuery = never, TPath = n
   }
 >;
 
-/** Parameter of `authorize` in the options of a handler. */
-export type AuthorizeInput<TOrganization> = Flat<
-  { event: RestApiEvent; session: SessionResult } & WithOrganization<TOrganization>
->;
-
-/** The active organization of a handler with the option `organization`. */
-export type WithOrganization<TOrganization> = [TOrganization] extends [undefined] ? unknown
-  : { /** The active organization. */ organization: ActiveOrganization };
-
 /** Parameters of a handler with auth `session`. */
-export type SessionApiParams<
-  TBody = never,
-  TQuery = never,
-  TPath = never,
-  TOrganization = undefined,
-> = Flat<
-  & ApiHandlerParams
-  & InputParams<TBody, TQuery, TPath>
-  & { userId: string; session: SessionResult }
-  & WithOrganization<TOrganization>
->;
-
-/** Parameters of a handler with auth `session` and the option `optional`. */
-export type OptionalSessionApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  & ApiHandlerParams
-  & InputParams<TBody, TQuery, TPath>
-  & { userId: string | undefined; session: SessionResult | undefined }
->;
-
-/** Parameters of a handler with auth `api-key`. */
-export type ApiKeyApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & ApiKeyIdentity
->;
-
-/** Parameters of a handler with auth `jwt`. */
-export type JwtApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & JwtIdentity
+export type SessionApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & { userId: string; session: SessionResult }
 >;
 
 /** The parameters that options call for. */
-export type HandlerParams<
-  TBody,
-  TQuery,
-  TPath,
-  TAuth extends AuthMode | AuthMethod,
-  TOptional extends boolean = false,
-  TOrganization = undefined,
-> = TAuth extends AuthMethod<infer TIdentity>
+export type HandlerParams<TBody, TQuery, TPath, TAuth extends AuthMode | AuthMethod> = TAuth extends
+  AuthMethod<infer TIdentity>
   ? Flat<ApiHandlerParams & InputParams<TBody, TQuery, TPath> & TIdentity>
   : TAuth extends "authorizer" ? AuthorizedApiParams<TBody, TQuery, TPath>
   : TAuth extends "authorizer-optional" ? AuthorizedOptionalApiParams<TBody, TQuery, TPath>
-  : TAuth extends "api-key" ? ApiKeyApiParams<TBody, TQuery, TPath>
-  : TAuth extends "jwt" ? JwtApiParams<TBody, TQuery, TPath>
-  : TAuth extends "session"
-    ? TOptional extends true ? OptionalSessionApiParams<TBody, TQuery, TPath>
-    : SessionApiParams<TBody, TQuery, TPath, TOrganization>
+  : TAuth extends "session" ? SessionApiParams<TBody, TQuery, TPath>
   : ValidatedApiParams<TBody, TQuery, TPath>;
 
 /** The function that a user writes. */

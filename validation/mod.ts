@@ -36,19 +36,13 @@ export type {
   ApiHandler,
   ApiHandlerFunction,
   ApiHandlerParams,
-  ApiKeyApiParams,
   AuthorizedApiParams,
   AuthorizedOptionalApiParams,
-  AuthorizeInput,
   DefineApiHandlerOptions,
   HandlerParams,
   InputParams,
-  JwtApiParams,
-  OptionalSessionApiParams,
   SessionApiParams,
   ValidatedApiParams,
-  WithAuth,
-  WithOrganization,
 } from "./handler_types.ts";
 export { type BodyParser, createMultipartParser, type MultipartOptions } from "./multipart.ts";
 export type { BodyInput } from "./read_body.ts";
@@ -62,7 +56,7 @@ export type {
   StatusReply,
   SuccessStatus,
 } from "./response_types.ts";
-export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
+export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./openapi/json_schema.ts";
 export type { SchemaIssue } from "./openapi/convert.ts";
 export {
   type ApiRoute,
@@ -82,7 +76,7 @@ export {
 export { type Schema, validateSchema, validateSchemaAsync } from "./schema.ts";
 export type { ValidationResult } from "./validation_result.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
-export { ZodError } from "./zod.ts";
+export { ZodError } from "zod";
 export type { Flat } from "../core/flat.ts";
 export type {
   ApiKeyDetails,
@@ -97,11 +91,11 @@ export type {
   SessionNeeds,
 } from "../core/http/session.ts";
 export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
-export type { HttpOptions } from "../core/http/http_options.ts";
+export type { HttpOptions } from "../core/http_options.ts";
 export type { CorsOption, CredentialedOrigins } from "../core/http/cors.ts";
 export type { SecurityHeadersOption } from "../core/http/security_headers.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
-export type { RateLimitOptions, RateLimitRequest } from "../core/rate_limit/request_limits.ts";
+export type { RateLimitOptions, RateLimitRequest } from "../core/rate_limit/rate_limit.ts";
 export type { LoggingConfig } from "../core/logging_config.ts";
 export type { UserStatus } from "../core/http/user_status.ts";
 export type { WrapperMetadata } from "../core/with_observability.ts";

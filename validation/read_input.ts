@@ -1,9 +1,8 @@
 import type { $ZodType } from "zod/v4/core";
 import { getPathParameters, getQuery, hasQuery, isHttpApiEvent } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
-import { addFieldError } from "../core/field_errors.ts";
+import { addFieldError } from "../core/http/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
-import { withoutStack } from "../errors/without_stack.ts";
 import type { BodyParser } from "./multipart.ts";
 import {
   type BodyInput,
@@ -46,15 +45,12 @@ type Outcome = ValidationResult | undefined;
  * reported together.
  *
  * @param options The handler's schemas and its limit for the body.
- * @returns Reads an event into the handler's parameters, synchronously unless a schema is asynchronous. Returns a
- * `ValidationError` for invalid input. Throws `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
+ * @returns Reads the input of an event. It rejects with `ValidationError`, `PayloadTooLargeError` or
+ * `UnsupportedMediaTypeError`.
  */
 export function createInputReader(
   options: InputOptions,
-): (
-  event: ApiEvent,
-  params: RequestInput,
-) => Promise<ValidationError | undefined> | ValidationError | undefined {
+): (event: ApiEvent) => Promise<RequestInput> {
   const { schema, querySchema, pathSchema, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyParser } =
     options;
   const validateBody = schema && createValidator(schema);
@@ -67,38 +63,41 @@ export function createInputReader(
     return formLists ??= getListKeys(schema);
   }
 
-  function readQuery(event: ApiEvent): Record<string, string | string[]> | undefined {
-    if (!hasQuery(event)) return {};
-    if (isTooLong(event)) return undefined;
-    return toInput(getQuery(event), queryLists ??= getListKeys(querySchema));
-  }
-
   function validateQueryString(event: ApiEvent): Outcome | Promise<Outcome> {
     if (validateQuery === undefined) return undefined;
-    const query = readQuery(event);
-    return query === undefined ? formError("The query string is too long") : validateQuery(query);
+    if (!hasQuery(event)) return validateQuery({});
+    if (isTooLong(event)) return formError("The query string is too long");
+    return validateQuery(toInput(getQuery(event), queryLists ??= getListKeys(querySchema)));
   }
 
-  function validateInput(event: ApiEvent, input: BodyInput | undefined) {
-    return input === undefined || "error" in input
-      ? input && formError(input.error)
-      : validateBody!(input.value, event.body!.length);
+  async function validateInput(
+    event: ApiEvent,
+    input: BodyInput | Promise<BodyInput> | undefined,
+  ): Promise<Outcome> {
+    const read = await input;
+    if (read === undefined) return undefined;
+    return "error" in read ? formError(read.error) : validateBody!(read.value, event.body!.length);
   }
 
-  return function readInput(event, params) {
+  return async function readInput(event) {
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
     const input = validateBody &&
       (bodyParser?.parse(event, listsOfForm) ?? readBody(event, listsOfForm));
-    const path = validatePath?.({ ...getPathParameters(event) });
-    const query = validateQueryString(event);
-    const body = input instanceof Promise
-      ? input.then((parsed) => validateInput(event, parsed))
-      : validateInput(event, input);
-    if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
-      return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
+    const [path, query, body] = await Promise.all([
+      validatePath?.({ ...getPathParameters(event) }),
+      validateQueryString(event),
+      validateInput(event, input),
+    ]);
+    if (path?.success === false || query?.success === false || body?.success === false) {
+      const errors = { path: path?.errors, query: query?.errors, body: body?.errors };
+      throw new ValidationError("Validation failed", { errors: mergeErrors(errors) });
     }
-    return combine(params, path, query, body);
+    return {
+      ...(path && { path: path.data }),
+      ...(query && { query: query.data }),
+      ...(body && { body: body.data }),
+    };
   };
 }
 
@@ -118,28 +117,6 @@ function isTooLong(event: ApiEvent): boolean {
     }
   }
   return false;
-}
-
-function combine(
-  params: RequestInput,
-  path: Outcome,
-  query: Outcome,
-  body: Outcome,
-): ValidationError | undefined {
-  if (path?.success === false || query?.success === false || body?.success === false) {
-    return validationError({ path: path?.errors, query: query?.errors, body: body?.errors });
-  }
-  if (path !== undefined) params.path = path.data;
-  if (query !== undefined) params.query = query.data;
-  if (body !== undefined) params.body = body.data;
-  return undefined;
-}
-
-function validationError(
-  errors: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
-): ValidationError {
-  const merged = mergeErrors(errors);
-  return withoutStack(() => new ValidationError("Validation failed", { errors: merged }));
 }
 
 /** Merges the messages of all inputs. With several invalid inputs, fields of query and path get a prefix. */

@@ -6,17 +6,16 @@ import {
   createCorsHeaders,
   getErrorCorsHeaders,
   NO_CORS_HEADERS,
-  OTHER_ORIGIN,
 } from "../core/http/cors.ts";
-import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
+import { buildErrorResponse, type ErrorBodyFormat } from "../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight } from "../core/http/preflight.ts";
 import {
   createSecurityHeaders,
   type SecurityHeadersOption,
 } from "../core/http/security_headers.ts";
-import { getRateLimitHeaders, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
-import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
+import { getRateLimitHeaders, type RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
+import { toGatewayResult } from "../core/http/proxy_result.ts";
 
 /** Options of {@link createResponder}. */
 export interface ResponderOptions {
@@ -57,42 +56,15 @@ export function createResponder(
     ? getOwnHeaders
     : (event: ApiEvent) => ({ ...getOwnHeaders(event), ...getRateLimitHeaders(event) });
 
-  let usual: Record<string, string> = {};
-  let usualOf: readonly unknown[] = [];
-
-  /** Returns the headers of a JSON response, except for the correlation id. They seldom change. */
-  function getUsual(
-    corsHeaders: Readonly<Record<string, string>>,
-    secure: Readonly<Record<string, string>>,
-  ): Readonly<Record<string, string>> {
-    if (usualOf[0] !== corsHeaders || usualOf[1] !== secure) {
-      usualOf = [corsHeaders, secure];
-      usual = {
-        "Content-Type": "application/json",
-        "X-Correlation-Id": "",
-        ...corsHeaders,
-        ...secure,
-      };
-    }
-    return usual;
-  }
-
   function addHeaders(
     event: ApiEvent,
     result: ProxyResult,
     correlationId: string,
     corsHeaders: Readonly<Record<string, string>>,
   ): ProxyResult {
-    const source = getSource(event);
     const secure = getSecurityHeaders(event);
-    const isUsual = corsHeaders === NO_CORS_HEADERS || corsHeaders === OTHER_ORIGIN;
-    if (isUsual && source === "rest" && isReadyResponse(result, correlationId)) {
-      // a spread of one object copies it at once, a second one would be added name by name
-      const headers = { ...getUsual(corsHeaders, secure), "X-Correlation-Id": correlationId };
-      return { statusCode: result.statusCode, headers, body: result.body };
-    }
     const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders, ...secure };
-    return toGatewayResult(event, source, result, headers);
+    return toGatewayResult(event, getSource(event), result, headers);
   }
 
   return {
@@ -108,7 +80,7 @@ export function createResponder(
     respondToError(error, context, event) {
       // to other triggers any response is a success
       if (!isHttpEvent(event)) throw error;
-      const response = getErrorResponse(context, error, errorBody);
+      const response = buildErrorResponse(context, error, errorBody);
       const correlationId = response.headers?.[CORRELATION_ID_HEADER] ??
         getCorrelationId(event, context);
       const corsHeaders = getErrorCorsHeaders(getCorsHeaders, event);

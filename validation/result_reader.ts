@@ -1,5 +1,4 @@
 import type { $ZodType } from "zod/v4/core";
-import { then } from "../core/async/then.ts";
 import type { LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildValidatedResponse, serialize } from "../core/http/response.ts";
 import { getOrigin, UNDECLARED } from "../core/http/response_origin.ts";
@@ -20,10 +19,7 @@ export interface ResultOptions {
 }
 
 /** Converts what a handler returned to a proxy result. */
-export type ResultReader = (
-  value: unknown,
-  context: LambdaContext,
-) => ProxyResult | Promise<ProxyResult>;
+export type ResultReader = (value: unknown, context: LambdaContext) => Promise<ProxyResult>;
 
 /** A declared response. */
 interface DeclaredBody {
@@ -69,16 +65,15 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
     );
   }
 
-  function parse(value: unknown, { validate }: DeclaredBody): unknown {
+  async function parse(value: unknown, { validate }: DeclaredBody): Promise<unknown> {
     if (skipsValidation) return value;
-    return then(validate(value), ({ success, data, errors = {} }) => {
-      if (success) return data;
-      const fields = Object.entries(errors).map(([name, [message]]) => `${name}: ${message}`);
-      throw new UnexpectedError(`The response body does not fit its schema: ${fields.join("; ")}`);
-    });
+    const { success, data, errors = {} } = await validate(value);
+    if (success) return data;
+    const fields = Object.entries(errors).map(([name, [message]]) => `${name}: ${message}`);
+    throw new UnexpectedError(`The response body does not fit its schema: ${fields.join("; ")}`);
   }
 
-  function readProxyResult(result: ProxyResult): ProxyResult | Promise<ProxyResult> {
+  async function readProxyResult(result: ProxyResult): Promise<ProxyResult> {
     const origin = getOrigin(result);
     if (origin === UNDECLARED) return result;
     const { statusCode } = result;
@@ -89,18 +84,16 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
     const body = findDeclared(statusCode);
     if (skipsValidation || origin !== undefined && origin.schema === body.schema) return result;
     const value = origin === undefined ? readJson(result) : origin.value;
-    return then(parse(value, body), (data) => ({ ...result, body: serialize(data) }));
+    return { ...result, body: serialize(await parse(value, body)) };
   }
 
-  return function readResult(value, context) {
-    if (isProxyResult(value)) return readProxyResult(value);
+  return async function readResult(value, context) {
+    if (isProxyResult(value)) return await readProxyResult(value);
     const { status, value: body, options } = value instanceof Reply
       ? value
       : new Reply(successStatus, value, undefined);
-    return then(
-      parse(body, findDeclared(status)),
-      (data) => buildValidatedResponse(context, status, data, undefined, options),
-    );
+    const data = await parse(body, findDeclared(status));
+    return buildValidatedResponse(context, status, data, undefined, options);
   };
 }
 

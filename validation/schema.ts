@@ -7,7 +7,8 @@ import {
   _safeParseAsync,
   type ParsePayload,
 } from "zod/v4/core";
-import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/field_errors.ts";
+import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/http/field_errors.ts";
+import { isNestedDeeper } from "../core/http/parse_json.ts";
 import { compileSchema } from "./compile_schema.ts";
 import { ASK_ZOD, type FastParser } from "./precompiled_schema.ts";
 import { formError, type ValidationResult, type Validator } from "./validation_result.ts";
@@ -188,17 +189,6 @@ function oversizeError(error: unknown, data: unknown): ValidationResult<never> {
   }
   if (overflow && hasManyValues(data)) return formError("The input has too many errors to list");
   throw error;
-}
-
-function isNestedDeeper(root: unknown, levels: number): boolean {
-  let level: unknown[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > levels) return true;
-    level = level.flatMap((value) =>
-      typeof value === "object" && value !== null ? Object.values(value) : []
-    );
-  }
-  return false;
 }
 
 function hasManyValues(root: unknown): boolean {

@@ -1,4 +1,4 @@
-import { FORM_KEY } from "../core/field_errors.ts";
+import { FORM_KEY } from "../core/http/field_errors.ts";
 
 /** The result of validation: the parsed value, or messages by field. Check `success` first. */
 export type ValidationResult<T = unknown> =

@@ -1,9 +1,14 @@
-import { columnSql, listColumns, ReturnedColumns, tableSql } from "../../database/session/column_sql.ts";
+import {
+  columnSql,
+  listColumns,
+  ReturnedColumns,
+  tableSql,
+} from "../../database/session/column_sql.ts";
 import { isTable } from "../../database/session/drizzle_table.ts";
 import { bindSql, joinSql, type PlainSql, rawSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { AuthEventKind } from "../audit/audit_option.ts";
+import type { AuthEventKind } from "../audit/audit_record.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 
 /** An event of the audit log. */

@@ -1,7 +1,7 @@
 // `instance.ts` imports this file when the auth library's API is first used.
 import type { Auth, BetterAuthPlugin } from "better-auth";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { AuditSettings } from "../audit/audit_option.ts";
+import type { AuditSettings } from "../audit/audit_record.ts";
 import { type AuthRoute, listAuthRoutes } from "../better_auth/auth_routes.ts";
 import type {
   AuthDatabase,
@@ -10,7 +10,7 @@ import type {
 } from "../better_auth/better_auth_types.ts";
 import type { AccountMails } from "../mail/account_mails.ts";
 import { toBetterAuthOptions } from "./better_auth_options.ts";
-import type { AuthMails, AuthSettings } from "../config/config.ts";
+import type { AuthConfig, AuthMails, AuthSettings } from "../config/config.ts";
 import {
   type BetterAuthLibrary,
   loadBetterAuth,
@@ -18,17 +18,20 @@ import {
 } from "../better_auth/load_better_auth.ts";
 import { describeMissingTables } from "./missing_tables.ts";
 import { listPlugins } from "./plugins.ts";
-import type { ProviderOptions } from "../config/providers.ts";
+import { checkAuthOptions, checkProviders } from "../config/check_auth_options.ts";
+import {
+  type ProviderOptions,
+  type ResolvedProviders,
+  resolveProviders,
+} from "../config/providers.ts";
 import { type AuthLimits, createAuthLimits } from "../limits/auth_limits.ts";
 import { deleteOwnedKeys, refuseBannedOwners } from "./api_key_owners.ts";
 import { createAuthClient } from "./auth_client.ts";
 import { getBasePath } from "./auth_request.ts";
 import { checkTrustedOrigins } from "../config/check_trusted_origins.ts";
 import { withMailRoutes } from "../mail/mail_routes.ts";
-import { runInScope } from "../limits/request_scope.ts";
 import { mailInSignUp } from "../mail/sign_up_mail.ts";
-import { withSilentFailures } from "./silent_failures.ts";
-import { withTakenAddresses } from "./taken_addresses.ts";
+import { withRouteFailures } from "./route_failures.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { guardTransactions } from "../../database/session/transaction_guard.ts";
 import type { JobClient } from "../../jobs/enqueue.ts";
@@ -40,7 +43,7 @@ import {
   SECOND_FACTOR_FIELD,
 } from "../config/session_tables.ts";
 import { createSecondFactorPlugin } from "./second_factor.ts";
-import { AUTH_SCHEMA_MAPPING } from "../schema.ts";
+import { AUTH_SCHEMA_MAPPING } from "../tables/schema.ts";
 import { acceptTextAsUuid } from "./uuid_columns.ts";
 
 /** The context of a better-auth instance. */
@@ -66,22 +69,27 @@ export interface StartedBetterAuth {
  * Starts better-auth.
  *
  * @param db The database client.
- * @param settings The checked configuration.
+ * @param config The configuration of the application, whose options are checked at any depth.
+ * @param settings The resolved configuration.
  * @param options Options of better-auth, without `database` and `plugins`.
  * @returns The running instance.
- * @throws {ConfigurationError} If a provider is unknown, relations or tables are missing, or the
+ * @throws {ConfigurationError} If an option or a provider is unknown, relations or tables are missing, or the
  * environment overrides the secret.
  */
 export async function startBetterAuth(
   db: AuthDatabase,
+  config: AuthConfig,
   settings: AuthSettings,
   options: BetterAuthOptions,
 ): Promise<StartedBetterAuth> {
   const { providers, mail } = settings;
   if (typeof mail === "function") {
-    return await startBetterAuth(db, ...await addMails(settings, mail, options));
+    return await startBetterAuth(db, config, ...await addMails(settings, mail, options));
   }
-  const { social, custom } = typeof providers === "function" ? await providers() : providers;
+  checkAuthOptions(config);
+  const { social, custom } = typeof providers === "function"
+    ? await loadProviders(providers)
+    : providers;
   const loaded = await loadBetterAuth();
   const { betterAuth, drizzleAdapter } = loaded;
   const schema: AuthSchema = {
@@ -109,7 +117,7 @@ export async function startBetterAuth(
   const sharesIds = options.advanced?.database?.generateId === "serial" &&
     plugins.some(({ id }) => id === "organization");
   const adapter = hasKeys ? deleteOwnedKeys(plain, sharesIds) : plain;
-  const audit = settings.audit === false ? undefined : await import("../audit/audit.ts");
+  const audit = settings.audit === false ? undefined : await import("../audit/audit_adapter.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
   const hasSecondFactor = plugins.some(({ id }) => id === "two-factor");
@@ -136,7 +144,7 @@ export async function startBetterAuth(
     ],
   });
   const context = await auth.$context;
-  limits?.setUp(auth.api, context.options);
+  limits?.setUp(auth.api);
   // those of plugins and of the environment variable BETTER_AUTH_TRUSTED_ORIGINS too
   checkTrustedOrigins(context.trustedOrigins);
   context.socialProviders.forEach(readVerifiedAsBoolean);
@@ -149,17 +157,24 @@ export async function startBetterAuth(
     );
   }
   const basePath = getBasePath(settings);
-  const served = withTakenAddresses(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
-  const routes = withSilentFailures(served, basePath);
+  const routes = withRouteFailures(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
   const handler = mail === undefined ? routes : withMailRoutes(routes, db as JobClient, basePath);
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
-    handler: scopeRequests(handler, limits),
+    handler: checkLimitsFirst(handler, limits),
     routes: listAuthRoutes(auth.api, options.disabledPaths),
     context,
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };
+}
+
+async function loadProviders(
+  load: Extract<AuthSettings["providers"], () => unknown>,
+): Promise<ResolvedProviders> {
+  const given = await load() ?? {};
+  checkProviders(given);
+  return resolveProviders(given);
 }
 
 type Provider = Pick<
@@ -226,21 +241,18 @@ async function createPlugins(
   return [...plugins, genericOAuth({ config })];
 }
 
-/**
- * Runs requests in a scope, with their counts. The limits are checked before the first one; calls of
- * the API need no limits.
- */
-function scopeRequests(
+/** Checks the table of the limits before the first request. Calls of the API need no limits. */
+function checkLimitsFirst(
   handler: StartedBetterAuth["handler"],
   limits: AuthLimits | undefined,
 ): StartedBetterAuth["handler"] {
   let checked: Promise<void> | undefined;
-  return async function handleInScope(request) {
+  return async function handleLimited(request) {
     await (checked ??= limits?.check().catch((error) => {
       checked = undefined;
       throw error;
     }));
-    return await runInScope(limits?.store, () => handler(request));
+    return await handler(request);
   };
 }
 

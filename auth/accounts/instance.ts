@@ -89,7 +89,9 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
   }
   const known = resolveOnce(config);
   let auth = known.instances.get(db);
-  if (auth === undefined) known.instances.set(db, auth = findOrMakeInstance(db, known.settings));
+  if (auth === undefined) {
+    known.instances.set(db, auth = findOrMakeInstance(db, known.settings, config));
+  }
   return auth;
 }
 
@@ -107,10 +109,14 @@ export function resolveOnce(config: AuthConfig): KnownConfig {
   return known;
 }
 
-function findOrMakeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInstance {
+function findOrMakeInstance(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  config: AuthConfig,
+): BetterAuthInstance {
   const ofClient = instances.get(db);
   if (ofClient === undefined) {
-    const auth = makeInstance(db, settings);
+    const auth = makeInstance(db, settings, config);
     instances.set(db, [{ auth }]);
     return auth;
   }
@@ -119,7 +125,7 @@ function findOrMakeInstance(db: AuthDatabase, settings: AuthSettings): BetterAut
     known.identity ??= identifyConfig(getInternals(known.auth).settings);
     if (known.identity === identity) return known.auth;
   }
-  const auth = makeInstance(db, settings);
+  const auth = makeInstance(db, settings, config);
   ofClient.push({ auth, identity });
   return auth;
 }
@@ -170,13 +176,17 @@ function isClient(db: AuthDatabase): boolean {
   return findSession(db) !== undefined || typeof db.select === "function";
 }
 
-function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInstance {
+function makeInstance(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  config: AuthConfig,
+): BetterAuthInstance {
   let options: BetterAuthOptions | undefined;
   let loading: Promise<StartedBetterAuth> | undefined;
 
   async function load(): Promise<StartedBetterAuth> {
     const { startBetterAuth } = await import("./better_auth.ts");
-    return await startBetterAuth(db, settings, auth.options);
+    return await startBetterAuth(db, config, settings, auth.options);
   }
 
   function start(): Promise<StartedBetterAuth> {

@@ -1,5 +1,5 @@
 import type { BetterAuthPlugin } from "better-auth";
-import type { AuditOption } from "../audit/audit_option.ts";
+import type { AuditOption } from "../audit/audit_record.ts";
 import type { AuthPlugins } from "../config/config.ts";
 
 /**

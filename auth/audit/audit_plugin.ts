@@ -1,7 +1,6 @@
 // `plugins.ts` imports this file if the audit log is enabled.
 import type { BetterAuthPlugin } from "better-auth";
-import type { AuditSettings } from "./audit_option.ts";
-import { recordEvent } from "./audit_record.ts";
+import { type AuditSettings, recordEvent } from "./audit_record.ts";
 import { loadAuthMiddleware } from "../better_auth/load_better_auth.ts";
 
 /** Key of the table in `AuthConfig.schema`. */

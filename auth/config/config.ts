@@ -1,12 +1,11 @@
 import type { BetterAuthPlugin } from "better-auth";
 import type { ClientAddressSource } from "../../core/http/client_address.ts";
 import type { AccountMails } from "../mail/account_mails.ts";
-import type { AuditOption } from "../audit/audit_option.ts";
+import type { AuditOption } from "../audit/audit_record.ts";
 import type { BetterAuthOptions } from "../better_auth/better_auth_types.ts";
 import type { LibraryOptions } from "../better_auth/library_options.ts";
-import type { ResolvedProviders, SocialProviders } from "./providers.ts";
-import type { AccountLimits } from "./account_limit_options.ts";
-import type { RateLimitSettings } from "./rate_limit_settings.ts";
+import type { ResolvedProviders, SocialProviders, SocialProvidersConfig } from "./providers.ts";
+import type { AccountLimits, RateLimitSettings } from "./rate_limit_settings.ts";
 import type { AuthSchema } from "./session_tables.ts";
 
 /**
@@ -129,7 +128,7 @@ export interface AuthSettings {
   readonly trustedOrigins: NonNullable<BetterAuthOptions["trustedOrigins"]>;
   readonly sessionExpiresIn: number;
   readonly sessionUpdateAge: number;
-  readonly providers: ResolvedProviders | (() => Promise<ResolvedProviders>);
+  readonly providers: ResolvedProviders | Exclude<SocialProviders, SocialProvidersConfig>;
   readonly plugins: AuthPlugins;
   /** Tables of the application. */
   readonly schema: AuthSchema;

@@ -1,43 +1,13 @@
 import type { BetterAuthOptions } from "better-auth";
 import type { GenericOAuthConfig } from "better-auth/plugins";
-import type { OptionTree, OptionTreeOf } from "./option_tree.ts";
 import type { LibraryOptions } from "../better_auth/library_options.ts";
-
-const COOKIE = {
-  domain: true,
-  expires: true,
-  httpOnly: true,
-  maxAge: true,
-  partitioned: true,
-  path: true,
-  prefix: true,
-  sameSite: true,
-  secure: true,
-} as const;
+import type { OptionTree, OptionTreeOf } from "./option_tree.ts";
+import { ADVANCED_OPTIONS, FIELDS, SESSION_OPTIONS } from "./session_option_tree.ts";
 
 const HOOKS = {
   create: { before: true, after: true },
   update: { before: true, after: true },
   delete: { before: true, after: true },
-} as const;
-
-const FIELDS = {
-  "*": {
-    type: true,
-    required: true,
-    returned: true,
-    input: true,
-    defaultValue: true,
-    onUpdate: true,
-    transform: { input: true, output: true },
-    references: { model: true, field: true, onDelete: true },
-    unique: true,
-    bigint: true,
-    validator: { input: true, output: true },
-    fieldName: true,
-    sortable: true,
-    index: true,
-  },
 } as const;
 
 /** The options of better-auth that `AuthConfig` passes on, at any depth. */
@@ -94,33 +64,7 @@ export const LIBRARY_TREE: OptionTree = {
       deleteTokenExpiresIn: true,
     },
   },
-  session: {
-    modelName: true,
-    fields: {
-      createdAt: true,
-      updatedAt: true,
-      userId: true,
-      expiresAt: true,
-      token: true,
-      ipAddress: true,
-      userAgent: true,
-    },
-    additionalFields: FIELDS,
-    expiresIn: true,
-    updateAge: true,
-    disableSessionRefresh: true,
-    deferSessionRefresh: true,
-    storeSessionInDatabase: true,
-    preserveSessionInDatabase: true,
-    cookieCache: {
-      maxAge: true,
-      enabled: true,
-      strategy: true,
-      refreshCache: { updateAge: true },
-      version: true,
-    },
-    freshAge: true,
-  },
+  session: SESSION_OPTIONS,
   account: {
     modelName: true,
     fields: {
@@ -175,25 +119,7 @@ export const LIBRARY_TREE: OptionTree = {
     storage: true,
     customStorage: true,
   },
-  advanced: {
-    ipAddress: {
-      ipAddressHeaders: true,
-      disableIpTracking: true,
-      ipv6Subnet: true,
-      trustedProxies: true,
-    },
-    useSecureCookies: true,
-    disableCSRFCheck: true,
-    disableOriginCheck: true,
-    crossSubDomainCookies: { enabled: true, additionalCookies: true, domain: true },
-    cookies: { "*": { name: true, attributes: COOKIE } },
-    defaultCookieAttributes: COOKIE,
-    cookiePrefix: true,
-    database: { defaultFindManyLimit: true, generateId: true, joins: true, validateSchema: true },
-    trustedProxyHeaders: true,
-    backgroundTasks: { handler: true },
-    skipTrailingSlashes: true,
-  },
+  advanced: ADVANCED_OPTIONS,
   logger: { disabled: true, disableColors: true, level: true, log: true },
   databaseHooks: { user: HOOKS, session: HOOKS, account: HOOKS, verification: HOOKS },
   onAPIError: {

@@ -1,14 +1,4 @@
-import {
-  ANY_OPTION,
-  BOOLEAN_OPTION,
-  checkOptions,
-  OBJECT_OPTION,
-  type OptionRule,
-  unknownOption,
-} from "../../core/option_rules.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { CUSTOM_PROVIDER_TREE, PROVIDER_TREE } from "./library_option_tree.ts";
-import { checkOptionTree, type OptionTree } from "./option_tree.ts";
 
 /** Credentials and options of one identity provider. */
 export interface SocialProviderConfig {
@@ -80,31 +70,15 @@ export interface ResolvedProviders {
   readonly custom: readonly ProviderOptions[];
 }
 
-/** A function: `trellis build` may load this module before those that it imports from. */
-const getSocialRules = () => ({
-  clientId: ANY_OPTION,
-  clientSecret: ANY_OPTION,
-  enabled: BOOLEAN_OPTION,
-  appBundleIdentifier: ANY_OPTION,
-  options: OBJECT_OPTION,
-} as const satisfies Record<keyof SocialProviderConfig, OptionRule>);
-
-const getCustomRules = () => ({
-  providerId: ANY_OPTION,
-  clientId: ANY_OPTION,
-  clientSecret: ANY_OPTION,
-  enabled: BOOLEAN_OPTION,
-  options: OBJECT_OPTION,
-} as const satisfies Record<keyof CustomOAuthProvider, OptionRule>);
-
-const NEUTRAL_NAMES: Readonly<Record<string, string>> = {
+/** The neutral names of providers, with their ids. */
+export const NEUTRAL_NAMES: Readonly<Record<string, string>> = {
   idp_one: "apple",
   idp_two: "google",
   idp_three: "github",
 };
 
 /**
- * Converts the configured providers to better-auth's options.
+ * Converts the configured providers to better-auth's options. Their options are checked where better-auth starts.
  *
  * @param config The part `socialProviders` of `AuthConfig`.
  * @returns The enabled providers.
@@ -124,14 +98,8 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
     }
     given.set(id, key);
     const name = `socialProviders.${key}`;
-    if (!Object.hasOwn(PROVIDER_TREE, id)) {
-      const known = [...Object.keys(NEUTRAL_NAMES), ...Object.keys(PROVIDER_TREE), "custom"];
-      throw unknownOption("socialProviders", key, known);
-    }
-    checkOptions(name, provider, getSocialRules(), `${name}.`);
     const { clientId, clientSecret, enabled, appBundleIdentifier, options } =
       provider as SocialProviderConfig;
-    checkProviderOptions(name, options, PROVIDER_TREE[id]);
     if (enabled === false) continue;
     checkCredentials(name, clientId, clientSecret);
     const bundle = id === "apple" && appBundleIdentifier !== undefined
@@ -142,9 +110,7 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
   const custom: ProviderOptions[] = [];
   for (const [position, provider] of (config.custom ?? []).entries()) {
     const name = `socialProviders.custom[${position}]`;
-    checkOptions(name, provider, getCustomRules(), `${name}.`);
     const { providerId, clientId, clientSecret, enabled, options = {} } = provider;
-    checkProviderOptions(name, options, CUSTOM_PROVIDER_TREE);
     if (enabled === false) continue;
     if (typeof providerId !== "string" || providerId === "") {
       throw new ConfigurationError(`${name}.providerId is missing`);
@@ -166,12 +132,6 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
     custom.push({ ...options, providerId, clientId, clientSecret });
   }
   return { social, custom };
-}
-
-/** Refuses options that the provider does not have, and options beside the member `options`. */
-function checkProviderOptions(name: string, options: unknown, tree: OptionTree): void {
-  const { clientId: _, clientSecret: __, enabled: ___, providerId: ____, ...others } = tree;
-  checkOptionTree(`${name}.options`, options, others);
 }
 
 function checkCredentials(name: string, clientId: unknown, clientSecret: unknown): void {

@@ -1,3 +1,4 @@
+import { checkClientAddressSource } from "../../core/http/client_address.ts";
 import {
   ANY_OPTION,
   BOOLEAN_OPTION,
@@ -7,21 +8,20 @@ import {
   type OptionRule,
   protective,
 } from "../../core/option_rules.ts";
-import { checkClientAddressSource } from "../../core/http/client_address.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { AccountMails } from "../mail/account_mails.ts";
-import type { AuthConfig, AuthSettings } from "./config.ts";
-import { checkLibraryOptions } from "./check_library_options.ts";
-import { withCheckedOrigins } from "./check_trusted_origins.ts";
 import { LIBRARY_RULES, type LibraryOptions } from "../better_auth/library_options.ts";
-import { LIBRARY_TREE } from "./library_option_tree.ts";
+import type { AccountMails } from "../mail/account_mails.ts";
+import { withCheckedOrigins } from "./check_trusted_origins.ts";
+import type { AuthConfig, AuthSettings } from "./config.ts";
 import { isLoopbackHost } from "./loopback.ts";
-import { checkOptionTree, type OptionTree, type OptionTreeOf } from "./option_tree.ts";
-import { type ResolvedProviders, resolveProviders } from "./providers.ts";
+import { checkOptionTree } from "./option_tree.ts";
+import { resolveProviders } from "./providers.ts";
 import { resolveRateLimits } from "./rate_limit_settings.ts";
 import { checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
+import { SESSION_CHECK_TREE } from "./session_option_tree.ts";
 
-const OWN_RULES = {
+/** The rules of the keys that are not better-auth's. */
+export const OWN_RULES = {
   secret: ANY_OPTION,
   baseURL: ANY_OPTION,
   trustedOrigins: [
@@ -60,35 +60,21 @@ const OWN_RULES = {
 
 const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
 
-const LIMIT = { limit: true, windowSeconds: true } as const;
-
-const OWN_TREE = {
-  accountLimits: { failuresPerAddress: LIMIT, failures: LIMIT, messages: LIMIT },
-  audit: { exclude: true },
-  clientAddress: { header: true, trustedProxies: true },
-} as const satisfies OptionTreeOf<Pick<AuthConfig, "accountLimits" | "audit" | "clientAddress">>;
-
-/** Their values are checked elsewhere, or are objects of the application. */
-const OTHERS = Object.fromEntries(Object.keys(OWN_RULES).map((name) => [name, true] as const));
-
-const TREE: OptionTree = { ...OTHERS, ...OWN_TREE, ...LIBRARY_TREE };
-
 const DAY_SECONDS = 86_400;
 const MIN_SECRET_LENGTH = 32;
-const NO_PROVIDERS: ResolvedProviders = { social: {}, custom: [] };
 /** Limit of RFC 6265bis, section 5.5. better-auth rejects sign-ins above it. */
 const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
 
 /**
- * Refuses options that do not exist, at any depth, and values of another type. Values that depend on the environment, such
- * as the secret, are left to {@link resolveAuthConfig}.
+ * Refuses options that do not exist, and values of another type: the keys of `AuthConfig`, and at any depth what checks
+ * of sessions read. Values that depend on the environment, such as the secret, are left to {@link resolveAuthConfig}.
  *
  * @param config The configuration of the application.
  * @throws {ConfigurationError} If there is one.
  */
-export function checkAuthOptions(config: AuthConfig): void {
+export function checkSessionOptions(config: AuthConfig): void {
   checkOptions("AuthConfig", config, RULES, "AuthConfig.");
-  checkOptionTree("AuthConfig", config, TREE);
+  checkOptionTree("AuthConfig", config, SESSION_CHECK_TREE);
 }
 
 /**
@@ -100,14 +86,14 @@ export function checkAuthOptions(config: AuthConfig): void {
  * set twice. The message never contains the secret.
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
-  checkAuthOptions(config);
+  checkSessionOptions(config);
   const {
     secret,
     baseURL,
     trustedOrigins = [],
     sessionExpiresIn = config.session?.expiresIn ?? 30 * DAY_SECONDS,
     sessionUpdateAge = config.session?.updateAge ?? DAY_SECONDS,
-    socialProviders,
+    socialProviders = {},
     plugins = [],
     schema,
     useSecureCookies = config.advanced?.useSecureCookies ?? true,
@@ -120,12 +106,8 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     mail,
     ...given
   } = config;
-  // The checks of options that are not set are not called: V8 compiles a function on its first call,
-  // which is in the first request of a process.
-  if (Object.keys(given).length > 0) {
-    checkLibraryOptions(config);
-    copySections(given);
-  }
+  checkLibraryOptions(config);
+  copySections(given);
   // the object contains the code, so that functions without mails do not
   const library = typeof mail === "object" ? mail.addTo(given) : given;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
@@ -146,9 +128,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     sessionExpiresIn,
     sessionUpdateAge,
     providers: typeof socialProviders === "function"
-      ? async () => resolveProviders(await socialProviders() ?? {})
-      : socialProviders === undefined
-      ? NO_PROVIDERS
+      ? socialProviders
       : resolveProviders(socialProviders),
     plugins,
     schema: tables,
@@ -243,4 +223,69 @@ function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
 
 function isListOfStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+type OwnSpelling =
+  | "databaseGenerateId"
+  | "encryptOAuthTokens"
+  | "experimentalJoins"
+  | "sessionExpiresIn"
+  | "sessionUpdateAge"
+  | "useSecureCookies";
+type Section = "account" | "advanced" | "session";
+
+/** Keys of `AuthConfig` and the equivalent option of better-auth. */
+const SAME_OPTIONS: readonly (readonly [OwnSpelling, Section, key: string])[] = [
+  ["sessionExpiresIn", "session", "expiresIn"],
+  ["sessionUpdateAge", "session", "updateAge"],
+  ["useSecureCookies", "advanced", "useSecureCookies"],
+  ["encryptOAuthTokens", "account", "encryptOAuthTokens"],
+  ["databaseGenerateId", "advanced", "database"],
+  ["experimentalJoins", "advanced", "database"],
+];
+
+/**
+ * Rejects options of better-auth that contradict an option of `AuthConfig` or that session checks
+ * do not support.
+ *
+ * @param config The configuration of the application.
+ * @throws {ConfigurationError} If there is one.
+ */
+export function checkLibraryOptions(
+  config: LibraryOptions & { readonly [own in OwnSpelling]?: unknown },
+): void {
+  for (const [own, section, key] of SAME_OPTIONS) {
+    const theirs = (config[section] as Readonly<Record<string, unknown>> | undefined)?.[key];
+    if (config[own] !== undefined && theirs !== undefined) {
+      throw new ConfigurationError(
+        `AuthConfig.${own} and AuthConfig.${section}.${key} are both set: keep one`,
+      );
+    }
+  }
+  for (const model of ["user", "session"] as const) {
+    if (config[model]?.modelName !== undefined || config[model]?.fields !== undefined) {
+      throw new ConfigurationError(
+        `AuthConfig.${model}.modelName and .fields are not supported: name the table and its columns in a ` +
+          `drizzle table and pass it as AuthConfig.schema.${model}`,
+      );
+    }
+  }
+  if (config.secondaryStorage !== undefined && config.session?.storeSessionInDatabase !== true) {
+    throw new ConfigurationError(
+      "AuthConfig.secondaryStorage would keep sessions out of the database, where handlers look for them: " +
+        "set AuthConfig.session.storeSessionInDatabase to true",
+    );
+  }
+  for (const key of ["ipAddressHeaders", "trustedProxies"] as const) {
+    if (config.advanced?.ipAddress?.[key] === undefined) continue;
+    throw new ConfigurationError(
+      `AuthConfig.advanced.ipAddress.${key} is replaced by AuthConfig.clientAddress, such as ` +
+        '{ header: "X-Forwarded-For", trustedProxies: ["10.0.0.0/8"] }',
+    );
+  }
+  if (config.onAPIError?.throw === false) {
+    throw new ConfigurationError(
+      "AuthConfig.onAPIError.throw must not be false: better-auth would print errors with SQL and parameters",
+    );
+  }
 }

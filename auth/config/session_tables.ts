@@ -1,6 +1,6 @@
 /**
  * The built-in tables of users and sessions without drizzle, so that a session check loads none.
- * `../schema.ts` has the same tables for drizzle.
+ * `../tables/schema.ts` has the same tables for drizzle.
  */
 import type { SqlColumn } from "../../database/session/column_sql.ts";
 import { COLUMNS, ENTITY_KIND, NAME, SCHEMA } from "../../database/session/drizzle_table.ts";

@@ -1,11 +1,7 @@
 import type { JWTVerifyOptions } from "jose";
 import { getHeader } from "../../core/http/api_event.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
-import {
-  type JwtClaims,
-  type JwtIdentity,
-  setConfiguredMethod,
-} from "../../core/http/auth_registry.ts";
+import type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";
@@ -14,39 +10,8 @@ import { createKeyLoader, type JwtKeys, keysUnavailable } from "./jwt_keys.ts";
 import { checkJwtOptions, JWT_ALGORITHMS, type JwtAuthOptions } from "./jwt_options.ts";
 
 /**
- * Configures the check of handlers with auth `jwt`: bearer tokens of an issuer, verified with its
- * public keys. Call it once at module scope. It loads nothing before the first request.
- *
- * @param options Issuer, audience and limits.
- * @throws {ConfigurationError} If an option is missing or invalid.
- *
- * @example
- * ```ts
- * import { configureJwtAuth } from "@trellis/fn/auth/jwt";
- * import { buildValidatedResponse } from "@trellis/fn/core";
- * import { defineApiHandler } from "@trellis/fn/validation";
- *
- * configureJwtAuth({ issuer: "https://login.example.com/", audience: "https://api.example.com" });
- *
- * export const handler = defineApiHandler({ auth: "jwt" })(function getMe({ context, userId }) {
- *   return buildValidatedResponse(context, 200, { userId });
- * });
- * ```
- */
-export function configureJwtAuth(options: JwtAuthOptions<unknown>): void {
-  checkJwtOptions("configureJwtAuth", options);
-  const method = { mode: "jwt", authenticate: createJwtCheck(options as JwtAuthOptions) } as const;
-  setConfiguredMethod("jwt", () => method);
-}
-
-/** Clears the configuration of {@link configureJwtAuth}. For tests. */
-export function resetJwtAuth(): void {
-  setConfiguredMethod("jwt", undefined);
-}
-
-/**
- * Creates a check of tokens for one handler, instead of {@link configureJwtAuth}. The
- * schema in `claims` gives the handler's `claims` their type.
+ * Creates a check of bearer tokens of an issuer, verified with its public keys. It loads nothing before the first
+ * request. The schema in `claims` gives the handler's `claims` their type.
  *
  * @param options Issuer, audience and limits.
  * @returns The value of the handler's option `auth`.
@@ -80,7 +45,8 @@ export function createJwtAuth<TClaims = JwtClaims>(
 /** Limit of the header at API Gateway; a longer token is no token. */
 const MAX_TOKEN_LENGTH = 10_240;
 
-function createJwtCheck<TClaims>(
+/** Creates the check of {@link createJwtAuth} from checked options. */
+export function createJwtCheck<TClaims>(
   options: JwtAuthOptions<TClaims>,
 ): (event: ApiEvent) => Promise<JwtIdentity<TClaims>> {
   const loadKeys = createKeyLoader(options);

@@ -44,7 +44,7 @@ export interface JwtClaimOptions<TClaims = JwtClaims> {
   claims?: Schema<TClaims>;
 }
 
-/** Options of {@link configureJwtAuth} and {@link createJwtAuth}. */
+/** Options of {@link createJwtAuth} and of `jwt()` of `defineAuth`. */
 export interface JwtAuthOptions<TClaims = JwtClaims> extends JwtClaimOptions<TClaims> {
   /**
    * Address of the issuer's public keys.

@@ -1,12 +1,12 @@
 /**
- * JSON Web Tokens of any issuer for handlers: `auth: "jwt"`. Needs the package jose, which is loaded
- * on the first request.
+ * JSON Web Tokens of any issuer for handlers, as `jwt()` of `defineAuth`, without its configuration. Needs the
+ * package jose, which is loaded on the first request.
  *
  * @example
  * ```ts
- * import { configureJwtAuth } from "@trellis/fn/auth/jwt";
+ * import { createJwtAuth } from "@trellis/fn/auth/jwt";
  *
- * configureJwtAuth({ issuer: "https://login.example.com/", audience: "https://api.example.com" });
+ * const auth = createJwtAuth({ issuer: "https://login.example.com/", audience: "https://api.example.com" });
  * ```
  *
  * @module
@@ -14,7 +14,7 @@
 export type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
 export type { AuthMethod } from "../../core/http/auth_method.ts";
 export { createGatewayJwtAuth, type GatewayJwtOptions } from "./gateway_jwt.ts";
-export { configureJwtAuth, createJwtAuth, resetJwtAuth } from "./jwt_auth.ts";
+export { createJwtAuth } from "./jwt_auth.ts";
 export {
   JWT_ALGORITHMS,
   type JwtAlgorithm,

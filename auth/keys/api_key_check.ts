@@ -1,6 +1,7 @@
 import { getHeader } from "../../core/http/api_event.ts";
 import type { ApiKeyNeeds, ApiKeyPermissions } from "../../core/http/auth_method.ts";
 import type { ApiKeyIdentity } from "../../core/http/auth_registry.ts";
+import { encodeBase64Url } from "../../core/http/base64.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import {
@@ -8,13 +9,14 @@ import {
   ServiceUnavailableError,
   UnauthorizedError,
 } from "../../errors/http_errors.ts";
+import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
+import { isBanned } from "../config/ban.ts";
 import {
   type ApiKeyConfiguration,
   type ApiKeySettings,
   findConfiguration,
   isDefaultConfig,
 } from "./api_key_options.ts";
-import { hashKey } from "./api_key_hash.ts";
 import {
   changesKey,
   findApiKey,
@@ -22,8 +24,6 @@ import {
   writeApiKeyUse,
 } from "./api_key_statements.ts";
 import { planUsage, type UsedKey } from "./api_key_usage.ts";
-import { isBanned } from "../config/ban.ts";
-import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 
 /** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,4096}$/;
@@ -52,7 +52,7 @@ export async function checkApiKey(
   settings: ApiKeySettings,
   getDb: () => Promise<AuthDatabase>,
 ): Promise<ApiKeyIdentity> {
-  const given = settings.headers.map((name) => getHeader(event, name, name)).find(Boolean);
+  const given = settings.headers.map((name) => getHeader(event, name)).find(Boolean);
   if (given === undefined) throw refuse("The API key is missing");
   if (!KEY.test(given)) throw invalidKey();
   const stored = settings.isHashed ? await hashKey(given) : given;
@@ -152,4 +152,10 @@ function refuse(message: string): UnauthorizedError {
 /** Uses one message for every reason, so that clients cannot find out which keys exist. */
 function invalidKey(): UnauthorizedError {
   return refuse("The API key is not valid");
+}
+
+/** Returns the SHA-256 of a key in base64url without padding, as better-auth's plugin stores it. */
+export async function hashKey(key: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+  return encodeBase64Url(new Uint8Array(digest));
 }

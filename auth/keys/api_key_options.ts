@@ -1,76 +1,17 @@
-import type { PgTable } from "drizzle-orm/pg-core";
+import { API_KEY_RULES } from "../../core/auth_needs.ts";
+import type { ApiKeyNeeds } from "../../core/http/auth_method.ts";
 import {
   checkOptions,
   OBJECT_OPTION,
-  type OptionRules,
+  type OptionRule,
   protective,
 } from "../../core/option_rules.ts";
 import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { checkOptionTree } from "../config/option_tree.ts";
-import type { ModelTable } from "../config/session_tables.ts";
+import type { AuthSchema, ModelTable } from "../config/session_tables.ts";
 
-/**
- * The options of better-auth's plugin `apiKey`, as its own type `ApiKeyOptions` has them. Checks of keys read those with a
- * description.
- */
-export interface ApiKeyConfiguration extends
-  Partial<
-    Record<
-      | "customAPIKeyGetter"
-      | "customAPIKeyValidator"
-      | "customKeyGenerator"
-      | "customStorage"
-      | "defaultKeyLength"
-      | "defaultPrefix"
-      | "deferUpdates"
-      | "enableMetadata"
-      | "enableSessionForAPIKeys"
-      | "fallbackToDatabase"
-      | "keyExpiration"
-      | "maximumNameLength"
-      | "maximumPrefixLength"
-      | "minimumNameLength"
-      | "minimumPrefixLength"
-      | "permissions"
-      | "requireName"
-      | "schema"
-      | "startingCharactersConfig"
-      | "storage",
-      // deno-lint-ignore no-explicit-any -- the plugin has their types, which are in an optional package
-      any
-    >
-  > {
-  /** Name of the configuration, if the plugin has several. */
-  configId?: string;
-  /**
-   * Header, or headers in the order in which they are read, with the key.
-   * @default "x-api-key"
-   */
-  apiKeyHeaders?: string | string[];
-  /**
-   * True if keys are stored without a hash.
-   * @default false
-   */
-  disableKeyHashing?: boolean;
-  /**
-   * Owner of the keys.
-   * @default "user"
-   */
-  references?: "organization" | "user";
-  /** Limit of requests of each key. */
-  rateLimit?: {
-    /**
-     * False to count no requests.
-     * @default true
-     */
-    enabled?: boolean;
-    timeWindow?: number;
-    maxRequests?: number;
-  };
-}
-
-/** The plugin's options. A test compares them with its types. */
+/** The options of better-auth's plugin `apiKey`. A test compares them with its types. */
 export const PLUGIN_TREE = {
   apiKeyHeaders: true,
   configId: true,
@@ -104,33 +45,59 @@ export const PLUGIN_TREE = {
   storage: true,
 } as const;
 
-/** Options of {@link configureApiKeyAuth}. */
-export interface ApiKeyAuthOptions {
+/** Options of the plugin that checks of keys do not read. */
+export type OtherApiKeyOption = Exclude<
+  keyof typeof PLUGIN_TREE,
+  "apiKeyHeaders" | "configId" | "disableKeyHashing" | "rateLimit" | "references"
+>;
+
+/**
+ * The options of better-auth's plugin `apiKey`, as its own type `ApiKeyOptions` has them. Checks of keys read those with a
+ * description.
+ */
+// deno-lint-ignore no-explicit-any -- the plugin has their types, which are in an optional package
+export interface ApiKeyConfiguration extends Partial<Record<OtherApiKeyOption, any>> {
+  /** Name of the configuration, if the plugin has several. */
+  configId?: string;
   /**
-   * The tables of `AuthConfig.schema`: `apikey` of better-auth's plugin, and the owners of the keys,
-   * because keys of deleted and banned owners are refused. `user` is needed unless all
-   * configurations have `references: "organization"`, which need `organization`.
+   * Header, or headers in the order in which they are read, with the key.
+   * @default "x-api-key"
    */
-  schema: {
-    readonly apikey: PgTable;
-    readonly user?: PgTable | undefined;
-    readonly organization?: PgTable | undefined;
+  apiKeyHeaders?: string | string[];
+  /**
+   * True if keys are stored without a hash.
+   * @default false
+   */
+  disableKeyHashing?: boolean;
+  /**
+   * Owner of the keys.
+   * @default "user"
+   */
+  references?: "organization" | "user";
+  /** Limit of requests of each key. */
+  rateLimit?: {
+    /**
+     * False to count no requests.
+     * @default true
+     */
+    enabled?: boolean;
+    timeWindow?: number;
+    maxRequests?: number;
   };
+}
+
+/** Which keys a check accepts. */
+export interface ApiKeySelection {
   /**
    * The options of the plugin `apiKey`: its first argument.
    * @default {}
    */
-  plugin?: ApiKeyConfiguration | readonly ApiKeyConfiguration[];
+  readonly plugin?: ApiKeyConfiguration | readonly ApiKeyConfiguration[];
   /**
    * The configuration that keys must belong to, if the plugin has several.
    * @default any
    */
-  configId?: string;
-}
-
-/** What {@link resolveApiKeyOptions} validates. */
-export interface ApiKeyCheckOptions extends Omit<ApiKeyAuthOptions, "schema"> {
-  readonly schema: Readonly<Record<string, unknown>>;
+  readonly configId?: string;
 }
 
 /** Columns of the plugin's table that a check reads or writes. */
@@ -171,20 +138,20 @@ export interface ApiKeySettings {
   readonly table: ApiKeyTable;
   readonly owners: ApiKeyOwners;
   readonly configurations: readonly ApiKeyConfiguration[];
-  /** Headers in lower case. */
+  /** Headers with the key, in the order in which they are read. */
   readonly headers: readonly string[];
   readonly isHashed: boolean;
   readonly configId: string | undefined;
 }
 
-const RULES: OptionRules = {
-  schema: OBJECT_OPTION,
+const RULES = {
+  ...API_KEY_RULES,
   plugin: OBJECT_OPTION,
   configId: protective([
     (value) => typeof value === "string" && value !== "",
     "the configId of the plugin",
   ]),
-};
+} as const satisfies Record<keyof ApiKeySelection | keyof ApiKeyNeeds, OptionRule>;
 
 /** Options of the plugin with which a check without better-auth would decide differently. */
 const UNSUPPORTED = ["customAPIKeyGetter", "customAPIKeyValidator", "customStorage"] as const;
@@ -192,25 +159,30 @@ const UNSUPPORTED = ["customAPIKeyGetter", "customAPIKeyValidator", "customStora
 /**
  * Validates the options and adds defaults.
  *
+ * @param options The options of `apiKey()`.
+ * @param schema The tables of the keys and their owners: keys of deleted and banned owners are refused.
  * @returns The settings.
  * @throws {ConfigurationError} If an option is unknown, invalid or not supported, or the table lacks
  * columns.
  */
-export function resolveApiKeyOptions(options: ApiKeyCheckOptions): ApiKeySettings {
-  checkOptions("configureApiKeyAuth", options, RULES);
+export function resolveApiKeyOptions(
+  options: ApiKeySelection & ApiKeyNeeds,
+  schema: AuthSchema,
+): ApiKeySettings {
+  checkOptions("apiKey", options, RULES);
   const { plugin = {}, configId } = options;
   const configurations = [plugin].flat() as readonly ApiKeyConfiguration[];
   for (const each of configurations) {
-    checkOptionTree("configureApiKeyAuth.plugin", each, PLUGIN_TREE);
+    checkOptionTree("apiKey.plugin", each, PLUGIN_TREE);
     checkSupported(each);
   }
   const lookup = configurations.find((each) => each.configId === configId) ??
     findDefault(configurations);
   return {
-    table: checkTable(options.schema?.apikey),
-    owners: findOwners(configurations, options.schema),
+    table: checkTable(schema.apikey),
+    owners: findOwners(configurations, schema),
     configurations,
-    headers: [lookup.apiKeyHeaders ?? "x-api-key"].flat().map((name) => name.toLowerCase()),
+    headers: [lookup.apiKeyHeaders ?? "x-api-key"].flat(),
     isHashed: lookup.disableKeyHashing !== true,
     configId,
   };
@@ -234,7 +206,7 @@ function findDefault(configurations: readonly ApiKeyConfiguration[]): ApiKeyConf
   const found = configurations.find(({ configId }) => isDefaultConfig(configId));
   if (found !== undefined) return found;
   throw new ConfigurationError(
-    "configureApiKeyAuth: none of the plugin's configurations has the configId default. Add one: better-auth refuses keys " +
+    "apiKey(): none of the plugin's configurations has the configId default. Add one: better-auth refuses keys " +
       "without it",
   );
 }
@@ -244,7 +216,7 @@ function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown
   const option = UNSUPPORTED.find((name) => given[name] !== undefined);
   if (option === undefined && (given.storage ?? "database") === "database") return;
   throw new ConfigurationError(
-    `configureApiKeyAuth does not support the plugin's option ${option ?? "storage"}: ` +
+    `apiKey() does not support the plugin's option ${option ?? "storage"}: ` +
       "check such keys with auth.api.verifyApiKey of better-auth",
   );
 }
@@ -252,17 +224,15 @@ function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown
 /** Returns the tables of the owners that the configurations have. */
 function findOwners(
   configurations: readonly ApiKeyConfiguration[],
-  schema: ApiKeyCheckOptions["schema"],
+  schema: AuthSchema,
 ): ApiKeyOwners {
   const models = new Set(configurations.map(({ references = "user" }) => references));
   const owners = [...models].map((model) => {
     const table = schema[model];
     if (isTable(table) && Object.hasOwn(getColumns(table), "id")) return [model, table] as const;
     throw new ConfigurationError(
-      `configureApiKeyAuth needs schema.${model}, so that keys are refused once their owner is ` +
-        "deleted or banned: pass authSchema of trellis generate auth-schema, or add the drizzle table " +
-        `of AuthConfig.schema.${model}` +
-        (model === "user" ? ", which is authUsers of @trellis/fn/auth/schema by default" : ""),
+      `apiKey() needs AuthConfig.schema.${model}, so that keys are refused once their owner is ` +
+        "deleted or banned: pass authSchema of trellis generate auth-schema",
     );
   });
   return Object.fromEntries(owners);
@@ -271,14 +241,14 @@ function findOwners(
 function checkTable(table: unknown): ApiKeyTable {
   if (!isTable(table)) {
     throw new ConfigurationError(
-      "configureApiKeyAuth needs schema.apikey: the drizzle table of better-auth's API keys",
+      "apiKey() needs AuthConfig.schema.apikey: the table of better-auth's plugin, which trellis generate auth-schema writes",
     );
   }
   const columns = getColumns(table);
   const missing = API_KEY_COLUMNS.filter((name) => !Object.hasOwn(columns, name));
   if (missing.length > 0) {
     throw new ConfigurationError(
-      `configureApiKeyAuth: schema.apikey lacks ${missing.join(", ")}: declare the columns of ` +
+      `apiKey(): AuthConfig.schema.apikey lacks ${missing.join(", ")}: declare the columns of ` +
         "better-auth's plugin",
     );
   }

@@ -1,8 +1,8 @@
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import { getAddressPrefix } from "../../core/http/ip_address.ts";
-import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
-import { refuseRequest } from "../../core/rate_limit/rate_limit_headers.ts";
+import type { RateLimitDecision, RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
+import { refuseRequest } from "../../core/rate_limit/count_request.ts";
 import {
   columnSql,
   listColumns,
@@ -12,15 +12,14 @@ import {
 } from "../../database/session/column_sql.ts";
 import { bindSql, rawSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
+import { logWarn } from "../../observability/logger.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import { getClientAddressHeader } from "../better_auth/client_address_header.ts";
 import type { AuthSettings } from "../config/config.ts";
 import { signHmac } from "../webhooks/hmac.ts";
 import { findLimitedAccounts, type LimitedAccount } from "../better_auth/limited_account.ts";
 import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
-import type { AccountLimits } from "../config/account_limit_options.ts";
-import { type Count, RequestCounts } from "./request_counts.ts";
-import { findRequestCounts } from "./request_scope.ts";
+import type { AccountLimits } from "../config/rate_limit_settings.ts";
 import { readSessionCookies } from "../cookies/session_cookies.ts";
 import { getSessionTables } from "../config/session_tables.ts";
 import { readSessionToken } from "../cookies/session_token.ts";
@@ -43,6 +42,12 @@ interface Subject {
   readonly match: readonly [column: SqlColumn, value: string] | undefined;
 }
 
+/** A counted attempt, which is given back if it succeeds. */
+interface Attempt {
+  readonly key: string;
+  readonly decision: RateLimitDecision;
+}
+
 /** Codes of errors that follow a correct password. */
 const AFTER_PROOF: ReadonlySet<string> = new Set(["EMAIL_NOT_VERIFIED", "BANNED_USER"]);
 
@@ -55,20 +60,25 @@ const AFTER_PROOF: ReadonlySet<string> = new Set(["EMAIL_NOT_VERIFIED", "BANNED_
  */
 export function createAccountLimits(parts: AccountLimitParts): BetterAuthPlugin {
   const { createAuthMiddleware, store } = parts;
-  const byRequest: WeakMap<Request, RequestCounts> = new WeakMap();
+  const attempts: WeakMap<Request, Attempt[]> = new WeakMap();
   const isRequest = (context: { request?: Request }) => context.request !== undefined;
 
   const before = createAuthMiddleware(async (given) => {
     const context = given as GenericEndpointContext;
-    const counts = findRequestCounts() ?? new RequestCounts(store);
-    byRequest.set(context.request!, counts);
-    await countRequest(parts, context, counts);
+    attempts.set(context.request!, await countRequest(parts, context));
   });
 
   const after = createAuthMiddleware(async (context) => {
-    const counts = byRequest.get(context.request!);
-    // a failure here only leaves one attempt counted
-    if (!isFailure(context.context.returned)) await counts?.giveBack();
+    if (isFailure(context.context.returned)) return;
+    const counted = attempts.get(context.request!) ?? [];
+    await Promise.all(
+      counted.map(({ key, decision }) =>
+        // a failure here only leaves one attempt counted
+        store.giveBack(key, decision).catch((error: unknown) =>
+          logWarn("A successful attempt stays counted", { error })
+        )
+      ),
+    );
   });
 
   return {
@@ -80,51 +90,45 @@ export function createAccountLimits(parts: AccountLimitParts): BetterAuthPlugin 
   };
 }
 
+/** Counts a request and returns its attempts. */
 async function countRequest(
   parts: AccountLimitParts,
   context: GenericEndpointContext,
-  counts: RequestCounts,
-): Promise<void> {
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
   for (const account of findLimitedAccounts(context.path, context.body)) {
-    const isReadEarly = account.by === "session" && !context.context.options.secondaryStorage;
-    // better-auth also deletes expired values, or calls the application: the route must allow it
-    if (account.value === undefined && !isReadEarly) await counts.take([]);
-    const resolving = resolveSubject(parts, context, account);
-    // a refusal does not wait for the session
-    resolving.catch(() => {});
-    if (isReadEarly) await counts.take([]);
-    const subject = await resolving;
+    const subject = await resolveSubject(parts, context, account);
     if (subject === undefined) continue;
-    if (account.kind === "message") await countMessage(parts, subject, counts);
-    else await countAttempt(parts, subject, counts, context);
+    if (account.kind === "message") await countMessage(parts, subject);
+    else attempts.push(...await countAttempt(parts, subject, context));
   }
-  await counts.take([]);
+  return attempts;
 }
 
 async function countMessage(
-  { limits }: AccountLimitParts,
+  { limits, store }: AccountLimitParts,
   { hash }: Subject,
-  counts: RequestCounts,
 ): Promise<void> {
-  const [decision] = await counts.take([[`message|${hash}`, limits.messages]]);
+  const decision = await store.take(`message|${hash}`, limits.messages);
   if (!decision.allowed) throw refuseRequest("account", limits.messages, decision);
 }
 
 async function countAttempt(
-  { db, settings, limits }: AccountLimitParts,
+  { db, settings, limits, store }: AccountLimitParts,
   { hash, match }: Subject,
-  counts: RequestCounts,
   { headers }: GenericEndpointContext,
-): Promise<void> {
+): Promise<Attempt[]> {
   const prefix = getAddressPrefix(headers?.get(getClientAddressHeader()) ?? "");
-  const ownCount: Count = [`attempt|${hash}|${prefix}`, limits.failuresPerAddress];
-  const allCount: Count = [`attempt|${hash}`, limits.failures];
+  const ownKey = `attempt|${hash}|${prefix}`, allKey = `attempt|${hash}`;
   // an attempt that is refused at its own address does not count for the others
-  const [own, all] = await counts.take([ownCount, allCount]);
+  const [own, all] = await store.takeInOrder([
+    [ownKey, limits.failuresPerAddress],
+    [allKey, limits.failures],
+  ]);
   if (!own.allowed) throw refuseRequest("account", limits.failuresPerAddress, own);
-  counts.addAttempts([{ count: ownCount, decision: own }]);
-  if (all.allowed) return counts.addAttempts([{ count: allCount, decision: all }]);
-  if (match !== undefined && await hasSessionFrom(db, settings, match, prefix)) return;
+  const attempt = { key: ownKey, decision: own };
+  if (all.allowed) return [attempt, { key: allKey, decision: all }];
+  if (match !== undefined && await hasSessionFrom(db, settings, match, prefix)) return [attempt];
   throw refuseRequest("account", limits.failures, all);
 }
 

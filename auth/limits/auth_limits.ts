@@ -1,7 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { isTable } from "../../database/session/drizzle_table.ts";
-import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
 import {
   checkRateLimitTable,
   createRateLimitStore,
@@ -18,12 +17,10 @@ import { createRouteStorage } from "./route_limits.ts";
 export interface AuthLimits {
   readonly rateLimit: BetterAuthOptions["rateLimit"];
   readonly plugins: readonly BetterAuthPlugin[];
-  /** Sets the endpoints, whose paths are counted, and the options of the started instance. */
-  setUp(api: object, options: BetterAuthOptions): void;
+  /** Sets the endpoints of the started instance, whose paths are counted. */
+  setUp(api: object): void;
   /** Throws if the table of the limits cannot be used. */
   check(): Promise<void>;
-  /** Counts the requests. */
-  readonly store: RateLimitStore;
 }
 
 /**
@@ -46,31 +43,22 @@ export function createAuthLimits(
   const client = db as RateLimitDatabase & AuthDatabase;
   const store = createRateLimitStore(client, table as PgTable);
   let patterns: readonly string[] = [];
-  let canPostpone = false;
   return {
     rateLimit: {
-      customStorage: createRouteStorage(store, {
-        findPattern: (path) => patterns.find((pattern) => matchesPath(pattern, path)),
-        canPostpone: () => canPostpone,
-      }),
+      customStorage: createRouteStorage(
+        store,
+        (path) => patterns.find((pattern) => matchesPath(pattern, path)),
+      ),
     },
     plugins: account === undefined
       ? []
       : [createAccountLimits({ db, settings, limits: account, store, createAuthMiddleware })],
-    setUp(api, options) {
-      canPostpone = account !== undefined && !runsBeforeLimits(options);
+    setUp(api) {
       const paths = Object.values(api as Record<string, { path?: string }>).map(({ path }) => path);
       // fixed paths first: /delete-user/callback before /delete-user/:id
       patterns = paths.filter((path) => path !== undefined)
         .sort((a, b) => Number(a.includes(":")) - Number(b.includes(":")));
     },
     check: () => checkRateLimitTable(client, table as PgTable, "trellis generate auth-schema"),
-    store,
   };
-}
-
-/** Checks for code of the application or of plugins that runs before the limits by account. */
-function runsBeforeLimits({ hooks, plugins = [] }: BetterAuthOptions): boolean {
-  return hooks?.before !== undefined ||
-    plugins.some(({ onRequest, middlewares }) => onRequest !== undefined || middlewares?.length);
 }

@@ -1,5 +1,5 @@
 import { escapeHtml } from "../../mail/escape_html.ts";
-import type { MailContent } from "../../mail/mail_message.ts";
+import type { MailContent } from "../../mail/transports.ts";
 import { showName } from "./mail_names.ts";
 
 /** Data for the template of an account's mail. */

@@ -2,7 +2,7 @@ import { checkHttpEvent, getSource, isHttpEvent } from "../../core/http/api_even
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import { CORRELATION_ID_HEADER } from "../../core/http/correlation_id.ts";
 import { type CorsOption, isCorsOption } from "../../core/http/cors.ts";
-import { type ErrorBodyFormat, getErrorResponse } from "../../core/http/error_response.ts";
+import { buildErrorResponse, type ErrorBodyFormat } from "../../core/http/error_response.ts";
 import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight, withPreflight } from "../../core/http/preflight.ts";
 import { toGatewayResult } from "../../core/http/proxy_result.ts";
@@ -163,7 +163,7 @@ export function createAuthHandler(
         return toGatewayResult(
           event,
           getSource(event),
-          getErrorResponse(context, error, errorBody as ErrorBodyFormat | undefined),
+          buildErrorResponse(context, error, errorBody as ErrorBodyFormat | undefined),
           { ...cors.getErrorHeaders(event), ...getSecurityHeaders(event) },
         );
       },

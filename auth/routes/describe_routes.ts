@@ -71,7 +71,7 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   const hidden = new Set(
     own.flatMap(({ endpoints }) => Object.values(endpoints).map(({ path }) => path as string)),
   );
-  const library = await startBetterAuth(createEmptyDatabase(), {
+  const library = await startBetterAuth(createEmptyDatabase(), config, {
     ...settings,
     experimentalJoins: false,
     // they have no routes, and some would be asked for their configuration

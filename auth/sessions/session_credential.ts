@@ -39,16 +39,16 @@ export interface SessionCredential {
  *
  * @param event The event.
  * @param settings The validated configuration.
- * @returns The credential; a promise only for a cookie.
+ * @returns The credential.
  * @throws {UnauthorizedError} If there is no credential, or the cookie's signature is invalid.
  * @throws {ForbiddenError} If a request with a cookie does not come from a trusted origin.
  */
-export function readSessionCredential(
+export async function readSessionCredential(
   event: ApiEvent,
   settings: AuthSettings,
-): SessionCredential | Promise<SessionCredential> {
+): Promise<SessionCredential> {
   const cookies = hasBearer(event) ? undefined : readCookieHeader(event);
-  if (cookies !== undefined) return readCookieCredential(event, cookies, settings);
+  if (cookies !== undefined) return await readCookieCredential(event, cookies, settings);
   return { token: requireBearerToken(getHeader(event, "Authorization", "authorization")) };
 }
 

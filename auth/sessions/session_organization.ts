@@ -1,17 +1,17 @@
 import type { ActiveOrganization, OrganizationRule } from "../../core/http/session.ts";
-import { listColumns } from "../../database/session/column_sql.ts";
+import { equalsSql, listColumns } from "../../database/session/column_sql.ts";
 import { isTable } from "../../database/session/drizzle_table.ts";
+import { sql } from "../../database/session/plain_sql.ts";
 import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthSettings } from "../config/config.ts";
+import { getSessionTables, type ModelTable } from "../config/session_tables.ts";
 import {
   cacheByClient,
-  type OrganizationTables,
   type SessionQuery,
   type SessionRow,
-  writeOrganizationQuery,
+  writeSessionQuery,
 } from "./session_statements.ts";
-import { getSessionTables } from "../config/session_tables.ts";
 
 /** The columns of better-auth's organization plugin that a check reads. */
 const NEEDED = {
@@ -22,18 +22,10 @@ const NEEDED = {
 
 /**
  * Returns the query of a session with its user, its active organization and the user's
- * membership in it.
- *
- * @param db The client.
- * @param settings The configuration.
- * @returns The query.
- * @throws {ConfigurationError} If the tables of the organization plugin are missing.
+ * membership in it. Throws `ConfigurationError` if the tables of the organization plugin are missing.
  */
-export function getOrganizationQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  return getQuery(db, settings);
-}
-
-const getQuery = /* @__PURE__ */ cacheByClient(writeQuery);
+export const getOrganizationQuery: (db: AuthDatabase, settings: AuthSettings) => SessionQuery =
+  /* @__PURE__ */ cacheByClient(writeQuery);
 
 /**
  * Returns the active organization of a session.
@@ -61,19 +53,29 @@ export function hasRole(stored: unknown, roles: readonly string[]): boolean {
 }
 
 function writeQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  const schema = { ...settings.schema, ...getSessionTables(settings.schema) };
-  return writeOrganizationQuery(db, settings, {
-    session: getTable(schema, "session"),
-    organization: getTable(schema, "organization"),
-    member: getTable(schema, "member"),
+  const { user, session: sessions } = getSessionTables(settings.schema);
+  const session = getTable(sessions, "session");
+  const { id, name, slug } = getTable(settings.schema.organization, "organization");
+  const member = getTable(settings.schema.member, "member");
+  const isMember = sql`(${equalsSql(db, member.organizationId, id)} and ${
+    equalsSql(db, member.userId, user.id)
+  })`;
+  return writeSessionQuery(db, settings, {
+    columns: { id, name, slug, memberId: member.id, role: member.role },
+    tables: [
+      {
+        table: settings.schema.organization as object,
+        on: equalsSql(db, id, session.activeOrganizationId),
+      },
+      { table: member, on: isMember },
+    ],
   });
 }
 
 function getTable<Model extends keyof typeof NEEDED>(
-  schema: AuthSettings["schema"],
+  table: unknown,
   model: Model,
-): OrganizationTables[Model] {
-  const table: unknown = schema[model];
+): ModelTable<typeof NEEDED[Model][number]> {
   const columns = isTable(table) ? listColumns(table) : {};
   const missing = NEEDED[model].filter((name) => !Object.hasOwn(columns, name));
   if (missing.length > 0) {
@@ -83,5 +85,5 @@ function getTable<Model extends keyof typeof NEEDED>(
         "in drizzle and pass them under these keys",
     );
   }
-  return table as OrganizationTables[Model];
+  return table as ModelTable<typeof NEEDED[Model][number]>;
 }

@@ -1,6 +1,5 @@
 import {
   columnSql,
-  equalsSql,
   type Fields,
   listColumns,
   ReturnedColumns,
@@ -14,12 +13,7 @@ import { type BanColumns, findBanColumns } from "../config/ban.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthSettings } from "../config/config.ts";
 import type { SessionTimes } from "./session_length.ts";
-import {
-  COLUMN_NAMES,
-  getSessionTables,
-  type ModelTable,
-  type SessionTable,
-} from "../config/session_tables.ts";
+import { COLUMN_NAMES, getSessionTables, type SessionTable } from "../config/session_tables.ts";
 
 /** The settings on which the statements depend. */
 export type SessionSettings = Pick<AuthSettings, "schema" | "library">;
@@ -91,7 +85,7 @@ export const getSessionQuery: (db: AuthDatabase, settings: SessionSettings) => S
  * @param joins Further tables.
  * @returns The query.
  */
-function writeSessionQuery(
+export function writeSessionQuery(
   db: AuthDatabase,
   settings: SessionSettings,
   joins?: SessionJoins,
@@ -117,41 +111,6 @@ function writeSessionQuery(
       return returned.run(db, statement.with([value]), "trellis_find_session");
     },
   };
-}
-
-/** The columns of better-auth's organization plugin that a check reads. */
-export interface OrganizationTables {
-  readonly session: ModelTable<"activeOrganizationId">;
-  readonly organization: ModelTable<"id" | "name" | "slug">;
-  readonly member: ModelTable<"id" | "organizationId" | "userId" | "role">;
-}
-
-/**
- * Writes the query of a session with its user, its active organization and the user's membership in
- * it.
- *
- * @param db The client.
- * @param settings The configuration.
- * @param tables The tables of the organization plugin.
- * @returns The query.
- */
-export function writeOrganizationQuery(
-  db: AuthDatabase,
-  settings: SessionSettings,
-  { session, organization, member }: OrganizationTables,
-): SessionQuery {
-  const { id, name, slug } = organization;
-  const { user } = getSessionTables(settings.schema);
-  const isMember = sql`(${equalsSql(db, member.organizationId, id)} and ${
-    equalsSql(db, member.userId, user.id)
-  })`;
-  return writeSessionQuery(db, settings, {
-    columns: { id, name, slug, memberId: member.id, role: member.role },
-    tables: [
-      { table: organization, on: equalsSql(db, id, session.activeOrganizationId) },
-      { table: member, on: isMember },
-    ],
-  });
 }
 
 /** Lists the columns that a session check reads, by the properties of its row. */

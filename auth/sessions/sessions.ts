@@ -3,10 +3,9 @@ import type { SessionResult } from "../../core/http/session.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";
-import { withoutStack } from "../../errors/without_stack.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthSettings } from "../config/config.ts";
-import { type AuthInternals, type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
+import { type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
 import { isBanned } from "../config/ban.ts";
 import { findExtendedEnd } from "./session_length.ts";
 import {
@@ -76,36 +75,28 @@ export interface SessionCheckOptions {
 }
 
 /** Checks a session as {@link validateSession} does, and returns whether it was extended. */
-export function checkSession(
+export async function checkSession(
   auth: BetterAuthInstance,
   token: string,
-  options: SessionCheckOptions = {},
+  { query, isFixed }: SessionCheckOptions = {},
 ): Promise<CheckedSession> {
-  const internals = getInternals(auth);
-  if (!token) throw new UnauthorizedError("The session token is missing");
-  const stored = readSessionToken(token, internals.settings.secret);
-  // no async functions: each link of a chain of promises takes one or two more
-  return stored instanceof Promise
-    ? stored.then((known) => checkStored(internals, known, options))
-    : checkStored(internals, stored, options);
+  const { db, settings } = getInternals(auth);
+  const stored = await requireStoredToken(token, settings);
+  const row = requireActive(await findSession(db, settings, stored, query));
+  const nowMs = Date.now();
+  const extendedMs = isFixed || isRefreshDisabled(settings)
+    ? undefined
+    : findExtendedEnd(row, settings, nowMs);
+  if (extendedMs === undefined) return toChecked(row, row.expiresAt, false);
+  return toChecked(row, await extend(db, settings, row, extendedMs, nowMs), true);
 }
 
-function checkStored(
-  { db, settings }: AuthInternals,
-  token: string | undefined,
-  { query, isFixed }: SessionCheckOptions,
-): Promise<CheckedSession> {
-  if (token === undefined) throw invalidSession();
-  return findSession(db, settings, token, query).then((rows) => {
-    const row = requireActive(rows);
-    const nowMs = Date.now();
-    const extendedMs = isFixed || isRefreshDisabled(settings)
-      ? undefined
-      : findExtendedEnd(row, settings, nowMs);
-    if (extendedMs === undefined) return toChecked(row, row.expiresAt, false);
-    return extend(db, settings, row, extendedMs, nowMs)
-      .then((expiresAt) => toChecked(row, expiresAt, true));
-  });
+/** Returns the stored token for a client's value. */
+async function requireStoredToken(token: string, { secret }: AuthSettings): Promise<string> {
+  if (!token) throw new UnauthorizedError("The session token is missing");
+  const stored = await readSessionToken(token, secret);
+  if (stored === undefined) throw invalidSession();
+  return stored;
 }
 
 function toChecked(row: SessionRow, expiresAt: Date, isExtended: boolean): CheckedSession {
@@ -152,9 +143,7 @@ export async function validateSessionFromHeader(
 export function requireBearerToken(authorizationHeader: string | null | undefined): string {
   const token = extractBearerToken(authorizationHeader);
   if (token === null) {
-    throw withoutStack(() =>
-      new UnauthorizedError("The Authorization header must be: Bearer <token>")
-    );
+    throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
   }
   return token;
 }
@@ -174,9 +163,7 @@ export async function expireSession(
   db: AuthDatabase,
 ): Promise<void> {
   const { settings } = getInternals(auth);
-  if (!token) throw new UnauthorizedError("The session token is missing");
-  const stored = await readSessionToken(token, settings.secret);
-  if (stored === undefined) throw invalidSession();
+  const stored = await requireStoredToken(token, settings);
   const ended = await withQueryMetrics(
     "expireSession",
     // read again after a conflict, so that an earlier sign-out wins
@@ -279,5 +266,5 @@ async function extend(
 
 /** Uses one message for every reason, so that clients cannot find out which tokens exist. */
 function invalidSession(): UnauthorizedError {
-  return withoutStack(() => new UnauthorizedError("The session is invalid or has expired"));
+  return new UnauthorizedError("The session is invalid or has expired");
 }

@@ -1,5 +1,9 @@
-import { findHeader, type WebhookHeaders } from "./webhook_headers.ts";
-import type { WebhookPayload, WebhookSecret } from "./webhook_input.ts";
+import {
+  findHeader,
+  type WebhookHeaders,
+  type WebhookPayload,
+  type WebhookSecret,
+} from "./webhook_input.ts";
 import { validateWebhookSignature } from "./webhooks.ts";
 
 /**

@@ -1,16 +1,17 @@
 import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
 import { HMAC_BYTES, type HmacSecret, verifyHmac } from "./hmac.ts";
-import { findHeader, type WebhookHeaders } from "./webhook_headers.ts";
 import {
   CANONICAL_BASE64,
   checkTimestamp,
   checkTolerance,
   decodeBase64,
   decodeSignature,
+  findHeader,
   readHeader,
   readPayload,
   readSecrets,
   readTimestamp,
+  type WebhookHeaders,
   type WebhookPayload,
   type WebhookSecret,
 } from "./webhook_input.ts";

@@ -65,18 +65,7 @@ export function readHeader(value: string | null | undefined, headerName: string)
  */
 export function decodeHex(text: string, length: number): Uint8Array | undefined {
   if (text.length !== length * 2 || !/^[0-9a-f]*$/i.test(text)) return undefined;
-  const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; at++) {
-    bytes[at] = hexDigit(text.charCodeAt(2 * at)) << 4 | hexDigit(text.charCodeAt(2 * at + 1));
-  }
-  return bytes;
-}
-
-/**
- * Returns the value of a hexadecimal digit: the lowest four bits of its code, plus 9 for letters.
- */
-function hexDigit(code: number): number {
-  return (code & 15) + (code >> 6) * 9;
+  return Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 }
 
 /**
@@ -165,4 +154,21 @@ export function readTimestamp(value: string | null | undefined, headerName: stri
     throw new UnauthorizedError(`The ${headerName} header is malformed`);
   }
   return timestamp;
+}
+
+/** Headers of a request: an object with names in any case, or `Headers`. */
+export type WebhookHeaders = Headers | Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns a header.
+ *
+ * @param headers The request's headers.
+ * @param name The name in lower case.
+ * @returns The value, or `undefined`.
+ */
+export function findHeader(headers: WebhookHeaders, name: string): string | null | undefined {
+  if (!headers) return undefined; // null in a manual invocation
+  if (typeof headers.get === "function") return (headers as Headers).get(name);
+  const plain = headers as Readonly<Record<string, string | undefined>>;
+  return plain[name] ?? plain[Object.keys(plain).find((key) => key.toLowerCase() === name) ?? name];
 }

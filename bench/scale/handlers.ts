@@ -5,7 +5,7 @@ import { validateCodeHostWebhook } from "../../auth/webhooks/webhooks.ts";
 import { defineQueueHandler } from "../../core/triggers/queue.ts";
 import { buildValidatedResponse } from "../../core/http/response.ts";
 import { defineApiHandler } from "../../validation/define_api_handler.ts";
-import { toJsonSchema } from "../../validation/json_schema.ts";
+import { toJsonSchema } from "../../validation/openapi/json_schema.ts";
 import { createLambdaContext } from "../../testing/context.ts";
 import { createRestApiEvent } from "../../testing/events.ts";
 import { createQueueEvent } from "../../testing/trigger_events.ts";

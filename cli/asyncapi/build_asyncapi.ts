@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../validation/json_schema.ts";
+import type { JsonSchema } from "../../validation/openapi/json_schema.ts";
 import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../validation/json_schema.ts";
+import type { JsonSchema } from "../../validation/openapi/json_schema.ts";
 import { Components } from "../../validation/openapi/components.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { type AnySchema, getDefinitionPlace } from "../openapi/read_responses.ts";
@@ -63,7 +63,7 @@ interface Message extends Place {
 
 /** Describes the messages of the loaded functions and jobs. Runs in the process that loads them. */
 export function read(fn: LoadedFunction): ReadMessages {
-  const { modules, data } = fn.module as unknown as TogetherModule<MessagesData>;
+  const { modules, data } = fn.module as TogetherModule<MessagesData>;
   const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
   const messages = [
     ...data.receivers.flatMap(({ name, kind, file, channel }): Message[] => {

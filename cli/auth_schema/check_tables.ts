@@ -3,15 +3,15 @@ import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { BuildError } from "../sources/build_error.ts";
-import { hasAuthConfig } from "./load_config.ts";
+import { hasAuthConfig, type LoadOptions } from "./load_config.ts";
 
 /**
- * Checks that the drizzle tables of a project have what the options and plugins of its auth
- * configuration need. Loads the configuration as `generate auth-schema` does, without a database.
+ * Checks the options of a project's auth configuration, and that the drizzle tables have what its options and plugins
+ * need. Loads the configuration as `generate auth-schema` does, without a database.
  *
  * @returns Why the configuration cannot be checked; `undefined` if it was, or there is none.
- * @throws {ConfigurationError} If a table or a column is missing, or `AuthConfig.schema` does not
- * name tables of better-auth that the project has.
+ * @throws {ConfigurationError} If an option does not exist, a table or a column is missing, or `AuthConfig.schema` does
+ * not name tables of better-auth that the project has.
  */
 export async function checkAuthTables(
   root: string,
@@ -24,45 +24,51 @@ export async function checkAuthTables(
     schemaFile: resolve(root, auth.schemaFile),
   };
   if (!hasAuthConfig(options)) return undefined;
-  const problem = await findProblem(options).catch((error: unknown) => {
-    if (!isAppError(error) && !(error instanceof BuildError)) throw error;
-    return { unknown: error.message };
-  });
-  if (problem === undefined) return undefined;
-  if (typeof problem === "string") throw new ConfigurationError(problem);
-  return `The tables of the auth configuration cannot be checked: ${problem.unknown}`;
+  const [{ loadAuthConfigs }, { checkAuthOptions }] = await Promise.all([
+    import("./load_config.ts"),
+    import("../../auth/config/check_auth_options.ts"),
+  ]);
+  const loaded = await loadAuthConfigs(options).catch(explain);
+  if (typeof loaded === "object") loaded.configs.forEach(checkAuthOptions);
+  const found = typeof loaded === "object" ? await findProblem(options).catch(explain) : loaded;
+  if (typeof found === "string") return `The auth configuration cannot be checked: ${found}`;
+  if (found.problem !== undefined) throw new ConfigurationError(found.problem);
+  return undefined;
 }
 
-async function findProblem(
-  options: Parameters<typeof hasAuthConfig>[0],
-): Promise<string | undefined> {
-  const [{ loadAuthConfig }, { describeAuthTables }, { describeMissingTables }, tables] =
-    await Promise.all([
-      import("./load_config.ts"),
-      import("../../auth/accounts/describe_tables.ts"),
-      import("../../auth/accounts/missing_tables.ts"),
-      import("../../auth/schema.ts"),
-    ]);
-  const { rateLimits } = await import("../../database/rate_limits/table.ts");
-  const [{ toAuthTables }, { describeUnnamedTables }] = await Promise.all([
+/** Returns why something cannot be loaded. Other errors are faults. */
+function explain(error: unknown): string {
+  if (isAppError(error) || error instanceof BuildError) return error.message;
+  throw error;
+}
+
+async function findProblem(options: LoadOptions): Promise<{ readonly problem?: string }> {
+  const [
+    { loadAuthConfig },
+    { describeAuthTables },
+    { describeMissingTables },
+    { describeUnnamedTables },
+    { AUTH_SCHEMA_MAPPING },
+    { rateLimits },
+  ] = await Promise.all([
+    import("./load_config.ts"),
     import("./auth_table.ts"),
+    import("../../auth/accounts/missing_tables.ts"),
     import("./foreign_tables.ts"),
+    import("../../auth/tables/schema.ts"),
+    import("../../database/rate_limits/table.ts"),
   ]);
+  const { root, schemaFile } = options;
   const { config } = await loadAuthConfig(options);
-  const described = await describeAuthTables(config);
-  const { models } = described;
-  const own = toAuthTables(described, config.schema);
-  const unnamed = await describeUnnamedTables(
-    options.root,
-    options.schemaFile,
-    own,
-    config.schema,
-  );
-  return unnamed ?? describeMissingTables(
-    models.map(({ name, fields }) => ({
-      name,
-      properties: fields.map(({ property }) => property),
-    })),
-    { ...tables.AUTH_SCHEMA_MAPPING, rateLimit: rateLimits, ...config.schema },
-  );
+  const needed = await describeAuthTables(config);
+  const unnamed = await describeUnnamedTables(root, schemaFile, needed, config.schema);
+  return {
+    problem: unnamed ?? describeMissingTables(
+      needed.map(({ model, columns: [, ...columns] }) => ({
+        name: model,
+        properties: columns.map(({ property }) => property),
+      })),
+      { ...AUTH_SCHEMA_MAPPING, rateLimit: rateLimits, ...config.schema },
+    ),
+  };
 }

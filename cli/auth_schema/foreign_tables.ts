@@ -1,19 +1,12 @@
 import { type Expression, parse, type SpreadElement } from "acorn";
-import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
-import { existsSync, readFileSync } from "node:fs";
+import { getTableColumns, is, Table } from "drizzle-orm";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import {
-  AUTH_ACCOUNT_COLUMNS,
-  AUTH_SESSION_COLUMNS,
-  AUTH_USER_COLUMNS,
-  AUTH_VERIFICATION_COLUMNS,
-} from "../../auth/columns.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { toBuildError } from "../sources/build_error.ts";
-import { toPortablePath } from "../files/inside_folder.ts";
 import { findSources } from "../project/load_modules.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
-import { type AuthTable, pluralize } from "./auth_table.ts";
+import { AUTH_COLUMNS, type AuthTable, pluralize } from "./auth_table.ts";
 
 /** Tables that other files of the project define. */
 export interface ForeignTables {
@@ -24,33 +17,30 @@ export interface ForeignTables {
 }
 
 /**
- * Finds the tables in `AuthConfig.schema` that are not defined in the generated file. The project
+ * Finds the tables in `AuthConfig.schema` that the generated file does not define. The project
  * maintains them and their migrations itself.
  *
- * @param file Absolute path of the generated file, which may be missing.
+ * @param tables The tables that the configuration needs.
+ * @param generated The tables of the generated file.
  * @returns The tables, and what they lack.
  */
 export function findForeignTables(
-  root: string,
-  file: string,
   tables: readonly AuthTable[],
   schema: Readonly<Record<string, unknown>>,
+  generated: ReadonlySet<unknown>,
 ): ForeignTables {
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const foreign = tables.filter(({ model, name }) =>
-    is(schema[model], Table) && !text.includes(`"${name}"`) && !text.includes(`'${name}'`)
+  const foreign = tables.filter(({ model }) =>
+    is(schema[model], Table) && !generated.has(schema[model])
   );
-  const path = toPortablePath(root, file);
   return {
     tables: new Set(foreign.map(({ name }) => name)),
     findings: foreign.flatMap((table) => {
-      const given = schema[table.model] as Table;
-      const present = getTableColumns(given);
+      const present = getTableColumns(schema[table.model] as Table);
       const missing = table.columns.filter(({ property }) => !Object.hasOwn(present, property));
       return missing.length === 0 ? [] : [
-        `${getTableName(given)} is not defined in ${path} and lacks ${
+        `AuthConfig.schema.${table.model} is a table of yours, ${table.name}, and lacks ${
           missing.map(({ property, code }) => `${property}: ${code}`).join(", ")
-        }: add ${missing.length === 1 ? "it" : "them"} there, with a migration`,
+        }: add ${missing.length === 1 ? "it" : "them"}, with a migration`,
       ];
     }),
   };
@@ -124,14 +114,6 @@ async function listOwnTables(root: string, file: string): Promise<OwnTable[]> {
   }
   return found;
 }
-
-/** The exported columns of this package, by the names that tables spread. */
-const AUTH_COLUMNS: Readonly<Record<string, object>> = {
-  AUTH_ACCOUNT_COLUMNS,
-  AUTH_SESSION_COLUMNS,
-  AUTH_USER_COLUMNS,
-  AUTH_VERIFICATION_COLUMNS,
-};
 
 interface ReadTable extends Pick<OwnTable, "constant" | "properties"> {
   readonly name: string;

@@ -4,11 +4,18 @@ import type { AuthConfig } from "../../auth/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findModules, loadModules } from "../project/load_modules.ts";
 
-/** A loaded configuration. */
-export interface LoadedAuthConfig {
-  readonly config: AuthConfig;
+/** The loaded configurations of a project. */
+export interface LoadedAuthConfigs {
+  readonly configs: readonly AuthConfig[];
   /** The modules that were loaded, relative to the project. */
   readonly files: readonly string[];
+  /** The tables of the file with the auth tables. */
+  readonly generated: ReadonlySet<unknown>;
+}
+
+/** The only configuration of a project, or the chosen one. */
+export interface LoadedAuthConfig extends Pick<LoadedAuthConfigs, "files" | "generated"> {
+  readonly config: AuthConfig;
 }
 
 /** Options of {@link loadAuthConfig}. */
@@ -24,14 +31,14 @@ export interface LoadOptions {
 }
 
 /**
- * Loads the configuration of a project's auth functions. Its modules run without a database: a
+ * Loads the configurations of a project's auth functions. Its modules run without a database: a
  * connection is refused, and variables of the environment that are not set have a placeholder.
  *
- * @throws {ConfigurationError} If there is none, or several different ones.
+ * @throws {ConfigurationError} If a module cannot be loaded.
  * @throws {BuildError} If a module cannot be built.
  */
-export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthConfig> {
-  const { root, from } = options;
+export async function loadAuthConfigs(options: LoadOptions): Promise<LoadedAuthConfigs> {
+  const { root, from, schemaFile } = options;
   const [file, name] = (from ?? "").split("#");
   const files = from === undefined ? findConfigModules(options) : [file];
   if (from !== undefined && !existsSync(resolve(root, file))) {
@@ -39,15 +46,20 @@ export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthCo
       `${file} does not exist: auth.config in trellis.config.ts, or --from`,
     );
   }
-  const { value, configs } = await loadModules({
-    root,
-    schemaFile: options.schemaFile,
-    files,
-    name,
-  });
+  const { value, configs, authTables } = await loadModules({ root, schemaFile, files, name });
   const found = value === undefined ? configs : [value as AuthConfig];
-  const [first, ...others] = [...new Set(found)];
-  if (first === undefined) {
+  return { configs: [...new Set(found)], files, generated: new Set(Object.values(authTables)) };
+}
+
+/**
+ * Loads the configuration of a project's auth functions.
+ *
+ * @throws {ConfigurationError} If there is none, or several different ones.
+ * @throws {BuildError} If a module cannot be built.
+ */
+export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthConfig> {
+  const { configs: [config, ...others], files, generated } = await loadAuthConfigs(options);
+  if (config === undefined) {
     throw new ConfigurationError(
       files.length === 0
         ? "No module calls defineAuth(getDb, config). Set auth.config in trellis.config.ts, such as src/auth.ts#authConfig"
@@ -64,7 +76,7 @@ export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthCo
       } different auth instances: choose one with --from`,
     );
   }
-  return { config: first, files };
+  return { config, files, generated };
 }
 
 /** Returns whether a project configures auth functions. Loads nothing. */

@@ -1,5 +1,5 @@
 import type { DatabaseProvider } from "../../database/config/config.ts";
-import { isTrellis } from "../sources/resolve_module.ts";
+import { isTrellis } from "../sources/package_specifier.ts";
 import {
   type AnyNode,
   getMemberName,

@@ -113,7 +113,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
         return isOwn && !betterAuth ? { path: path.slice(2, -3), namespace: NAMESPACE } : undefined;
       });
       // the checks that `defineAuth` loads when a handler asks for them
-      build.onResolve({ filter: /^\.\/(?:keys\/api_key|jwt\/jwt)_auth\.[jt]s$/ }, (args) => {
+      build.onResolve({ filter: /^\.\/(?:keys\/api_key_check|jwt\/jwt_auth)\.[jt]s$/ }, (args) => {
         const { importer, path } = args;
         const isNeeded = path.startsWith("./keys") ? apiKeys : jwt;
         const isOwn = /[/\\]define_auth\.[jt]s$/.test(importer) &&

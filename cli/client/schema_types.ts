@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { JsonSchema } from "../../validation/json_schema.ts";
+import type { JsonSchema } from "../../validation/openapi/json_schema.ts";
 import {
   arrayOf,
   intersection,

@@ -11,11 +11,11 @@ import type { Change } from "../compat/operation_parts.ts";
 import type { Json } from "../compat/schema_view.ts";
 import { toProjectPath } from "../files/generated_files.ts";
 import { formatDiagnostic } from "../terminal/generated_report.ts";
-import { getDocumentFormat } from "../openapi/document_format.ts";
+import { readOpenApi } from "../openapi/document_format.ts";
 import type { Output } from "../terminal/output.ts";
 import { runProgram } from "../programs/run_program.ts";
 import { readProject } from "../config/read_project.ts";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 
 /** The command `trellis check api-compat`. */
@@ -107,11 +107,10 @@ function report(
  */
 async function readVersion(root: string, against: string, file: string): Promise<Json> {
   const path = resolve(root, against);
-  const isFile = existsSync(path);
-  const text = isFile ? readFileSync(path, "utf8") : await readFromGit(root, against, file);
-  const document = (await getDocumentFormat(isFile ? path : file)).parse(text);
-  if (typeof document?.openapi === "string" && typeof document.paths === "object") return document;
-  throw new ConfigurationError(`${isFile ? path : `${against}:${file}`} is no OpenAPI document`);
+  const document = existsSync(path)
+    ? await readOpenApi(path)
+    : await readOpenApi(file, await readFromGit(root, against, file), `${against}:${file}`);
+  return document as unknown as Json;
 }
 
 async function readFromGit(root: string, reference: string, file: string): Promise<string> {

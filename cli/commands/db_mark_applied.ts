@@ -4,7 +4,7 @@ import {
   type CommandResult,
   ExitCode,
 } from "../terminal/command.ts";
-import { migrationOptions } from "../database/migration_options.ts";
+import { migrationOptions } from "../database/database_options.ts";
 import { printFindings } from "../database/print_findings.ts";
 
 /** The command `trellis db mark-applied`. */

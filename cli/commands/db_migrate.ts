@@ -1,8 +1,13 @@
 import type { MigrationStatus } from "../../database/migrations/plan.ts";
 import type { DryRunMigration, MigrateResult } from "../../database/migrations/run.ts";
-import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
-import { ExitCode, UsageError } from "../terminal/command.ts";
-import { migrationOptions } from "../database/migration_options.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+  UsageError,
+} from "../terminal/command.ts";
+import { migrationOptions } from "../database/database_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
 import { count } from "../terminal/generated_report.ts";

@@ -5,7 +5,7 @@ import {
   type CommandResult,
   ExitCode,
 } from "../terminal/command.ts";
-import { migrationOptions } from "../database/migration_options.ts";
+import { migrationOptions } from "../database/database_options.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
 import { renderTable } from "../database/text_table.ts";
 

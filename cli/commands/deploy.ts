@@ -1,12 +1,12 @@
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
-import { type Deployment, initState, openDeployment } from "../deploy/deployment.ts";
+import { type Deployment, initState, withDeployment } from "../deploy/deployment.ts";
 import { rollBackRelease, shiftRelease } from "../deploy/release.ts";
 import { checkSecrets } from "../deploy/secret_step.ts";
 import { runSmokeRequest } from "../deploy/smoke.ts";
 import { buildFunctions, checkSources } from "../deploy/source_steps.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
-import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
+import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { type DeploymentStep, runSteps, type StepReport } from "../deploy/run_steps.ts";
 import {
   confirmPlan,
@@ -88,26 +88,16 @@ async function run(context: CommandContext): Promise<CommandResult> {
     throw new UsageError("--plan and --rollback exclude each other");
   }
   if (options.plan !== true && options.rollback !== true) requireConfirmation(context);
-  const deployment = await openDeployment(context, stage);
-  output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
-  // a plan changes nothing
-  if (options.plan === true) return await deployStage(deployment, async () => {});
-  const change = options.rollback === true ? rollBack : deployStage;
-  return await withStageLock(deployment, ({ check }) => change(deployment, check));
+  return await withDeployment(context, stage, async (deployment) => {
+    output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
+    // a plan changes nothing
+    if (options.plan === true) return await deployStage(deployment, async () => {});
+    const change = options.rollback === true ? rollBack : deployStage;
+    return await withStageLock(deployment, ({ check }) => change(deployment, check));
+  });
 }
 
 async function deployStage(
-  deployment: Deployment,
-  checkLock: () => Promise<void>,
-): Promise<CommandResult> {
-  try {
-    return await runDeployment(deployment, checkLock);
-  } finally {
-    deployment.terraform.discardPlans();
-  }
-}
-
-async function runDeployment(
   deployment: Deployment,
   checkLock: () => Promise<void>,
 ): Promise<CommandResult> {

@@ -1,8 +1,8 @@
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
-import { type Deployment, openDeployment } from "../deploy/deployment.ts";
+import { type Deployment, withDeployment } from "../deploy/deployment.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
-import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
+import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { showPlan } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 
@@ -45,20 +45,17 @@ async function run(context: CommandContext): Promise<CommandResult> {
   if (options.confirm !== undefined && options.confirm !== stage) {
     throw new UsageError(`--confirm is "${options.confirm}", not ${stage}: nothing was changed`);
   }
-  const deployment = await openDeployment(context, stage);
-  if (options.plan === true) return await destroyStage(deployment);
-  return await withStageLock(deployment, () => destroyStage(deployment));
+  return await withDeployment(
+    context,
+    stage,
+    (deployment) =>
+      options.plan === true
+        ? destroyStage(deployment)
+        : withStageLock(deployment, () => destroyStage(deployment)),
+  );
 }
 
 async function destroyStage(deployment: Deployment): Promise<CommandResult> {
-  try {
-    return await planAndDestroy(deployment);
-  } finally {
-    deployment.terraform.discardPlans();
-  }
-}
-
-async function planAndDestroy(deployment: Deployment): Promise<CommandResult> {
   const { context, terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
   const { options, output } = context;
   const stage = deployment.stage.name;

@@ -5,13 +5,8 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
+import { groupBy } from "../project/group_by.ts";
 import { readProjectConfig } from "../config/read_project.ts";
-
-const DATABASES: readonly string[] = [
-  "embedded",
-  "distsql",
-  "env",
-] satisfies readonly DatabaseChoice[];
 
 /** The command `trellis dev`. */
 export const dev: Command = {
@@ -40,6 +35,7 @@ export const dev: Command = {
     {
       name: "db",
       value: "kind",
+      values: ["embedded", "distsql", "env"] satisfies DatabaseChoice[],
       description: "embedded, distsql (a local Aurora DSQL server), or env " +
         "(the database in the environment, without migrations).",
     },
@@ -68,10 +64,6 @@ export const dev: Command = {
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { root, options, output } = context;
-  const { db } = options;
-  if (db !== undefined && !DATABASES.includes(String(db))) {
-    throw new UsageError(`--db must be one of ${DATABASES.join(", ")}, got ${JSON.stringify(db)}`);
-  }
   const port = readPort(options.port);
   const [{ startDevServer }, { checkAuthTables }] = await Promise.all([
     import("../dev/dev_server.ts"),
@@ -91,7 +83,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
       root,
       config,
       port: port ?? config.dev.port,
-      database: db as DatabaseChoice | undefined,
+      database: options.db as DatabaseChoice | undefined,
       reset: options.reset === true,
       onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
       terminal: createTerminal(output, root),
@@ -141,9 +133,8 @@ function readPort(given: string | boolean | undefined): number | undefined {
 }
 
 function countByKind(kinds: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ") || "none";
+  const groups = groupBy(kinds, (kind) => kind);
+  return [...groups].map(([kind, all]) => `${all.length} ${kind}`).join(", ") || "none";
 }
 
 /** Stops the child process of esbuild. */

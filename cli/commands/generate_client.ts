@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type Command,
@@ -7,10 +6,10 @@ import {
   ExitCode,
 } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
 import { count } from "../terminal/generated_report.ts";
+import { readOpenApi } from "../openapi/document_format.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { readProject, readProjectConfig } from "../config/read_project.ts";
 
@@ -29,7 +28,7 @@ export const generateClient: Command = {
     {
       name: "from",
       value: "file",
-      description: "Read this OpenAPI document (JSON) instead of the project's functions.",
+      description: "Read this OpenAPI document instead of the project's functions.",
     },
     { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
   ],
@@ -78,17 +77,5 @@ async function buildDocument(context: CommandContext): Promise<Source> {
 /** Reads a document. The project needs no functions then. */
 async function readGiven(context: CommandContext, file: string): Promise<Source> {
   const config = await readProjectConfig(context);
-  return { config, document: readDocument(resolve(context.root, file)), findings: [] };
-}
-
-function readDocument(file: string): OpenApiDocument {
-  try {
-    const document = JSON.parse(readFileSync(file, "utf8"));
-    if (typeof document?.openapi === "string" && typeof document.paths === "object") {
-      return document;
-    }
-  } catch (cause) {
-    throw new ConfigurationError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
-  throw new ConfigurationError(`${file} is not an OpenAPI document in JSON`);
+  return { config, document: await readOpenApi(resolve(context.root, file)), findings: [] };
 }

@@ -1,4 +1,9 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../terminal/command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
 import type { InfraFunction, TerraformVariable } from "../infra/infra_plan.ts";
 import type { PlannedSource } from "../infra/sources.ts";

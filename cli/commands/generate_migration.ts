@@ -13,8 +13,7 @@ import { applyGeneratedFiles, type FileChange, toProjectPath } from "../files/ge
 import { count } from "../terminal/generated_report.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { parseDecisions } from "../schema_migration/decisions.ts";
-import type { Difference } from "../schema_migration/difference.ts";
-import type { Step } from "../schema_migration/step.ts";
+import { type Difference, renderStep, type Step } from "../schema_migration/difference.ts";
 
 /** The command `trellis generate migration`. */
 export const generateMigration: Command = {
@@ -139,10 +138,6 @@ function planFiles(
     statements: steps.map(renderStep),
     nowMs: Date.now(),
   });
-}
-
-function renderStep({ sql, risk }: Step): string {
-  return risk === undefined ? `${sql};` : `-- Warning: ${risk}.\n${sql};`;
 }
 
 /** Finds what Aurora DSQL refuses, if the project is deployed there. */

@@ -2,7 +2,6 @@ import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/d
 import type { Place } from "../project/source_map.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
-import { isOpenApiVersion } from "../config/openapi.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
 import { toProjectPath } from "../files/generated_files.ts";
 import { count, summarizeList } from "../terminal/generated_report.ts";
@@ -39,6 +38,7 @@ export const generateOpenapi: Command = {
     {
       name: "openapi-version",
       value: "version",
+      values: ["3.1", "3.2"] satisfies OpenApiVersion[],
       description: "3.1 or 3.2. Default: openapi.openapiVersion, else 3.1.",
     },
     { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
@@ -68,7 +68,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     import("../openapi/project_document.ts"),
     import("../openapi/openapi_files.ts"),
   ]);
-  const version = readVersion(options["openapi-version"]);
+  const version = options["openapi-version"] as OpenApiVersion | undefined;
   const tryIt = readTryIt(options);
   const { functions, config } = await readProject(context);
   const openapi = { ...config.openapi, ...version && { openapiVersion: version } };
@@ -97,13 +97,6 @@ async function run(context: CommandContext): Promise<CommandResult> {
     }`,
     result: { operations, components, undescribed },
   });
-}
-
-function readVersion(version: string | boolean | undefined): OpenApiVersion | undefined {
-  if (version === undefined || isOpenApiVersion(version)) return version;
-  throw new UsageError(
-    `--openapi-version must be 3.1 or 3.2, got ${JSON.stringify(version)}`,
-  );
 }
 
 function readTryIt(

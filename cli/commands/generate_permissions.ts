@@ -123,7 +123,7 @@ async function checkMigrationsFor(
   const { files } = readMigrationFolder(folder);
   if (files.length === 0) return [];
   const { readDeclaredSchema } = await import(
-    "../../distsql/schema/read_declared.ts"
+    "../../distsql/schema/fold_statement.ts"
   );
   const declared = readDeclaredSchema(files.map(({ sql }) => sql));
   return findMissingTables(functions, declared, config.database.migrationsDir);

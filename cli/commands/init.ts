@@ -1,11 +1,11 @@
 import { basename, relative, resolve } from "node:path";
 import process from "node:process";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
-import { ExitCode, UsageError } from "../terminal/command.ts";
+import { ExitCode } from "../terminal/command.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
-import type { ProjectRuntime } from "../init/project_runtime.ts";
+import { PROJECT_COMMANDS, type ProjectRuntime } from "../init/project_runtime.ts";
 import { findConfigFile } from "../config/config_file.ts";
 
 /** The command `trellis init`. */
@@ -30,12 +30,14 @@ export const init: Command = {
   options: [{
     name: "template",
     value: "name",
+    values: TEMPLATE_NAMES,
     description: `${TEMPLATE_NAMES.slice(0, -1).join(", ")} or ${
       TEMPLATE_NAMES.at(-1)
     }. Default: notes.`,
   }, {
     name: "runtime",
     value: "name",
+    values: ["node", "deno"],
     description: "node or deno. Default: the current runtime.",
   }, {
     name: "ci",
@@ -58,8 +60,9 @@ export const init: Command = {
 };
 
 async function run({ root, cwd, args, options, output }: CommandContext): Promise<CommandResult> {
-  const runtime = readRuntime(options.runtime as string | undefined);
-  const template = readTemplate(options.template as string | undefined);
+  const own = process.versions.deno === undefined ? "node" : "deno";
+  const runtime = (options.runtime ?? own) as ProjectRuntime;
+  const template = (options.template ?? TEMPLATE_NAMES[0]) as TemplateName;
   const folder = resolve(root, args[0] ?? ".");
   const name = toProjectName(basename(folder));
   const { createProjectFiles } = await import("../init/template.ts");
@@ -77,12 +80,13 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   const files = createProjectFiles(name, runtime, { template, withCi: options.ci === true });
   writeProject(folder, files);
 
+  const { install, test, run: task } = PROJECT_COMMANDS[runtime];
   const path = relative(cwd, folder);
   const next = [
     ...path === "" ? [] : [`cd ${/^[\w./-]+$/.test(path) ? path : JSON.stringify(path)}`],
-    ...runtime === "node"
-      ? ["npm install", "npm test", "npm run dev"]
-      : ["deno install", "deno task test", "deno task dev"],
+    install,
+    test,
+    `${task} dev`,
   ];
   for (const path of files.keys()) output.line(`created ${path}`);
   output.line();
@@ -98,18 +102,6 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     files: [...files.keys()],
     next,
   };
-}
-
-function readRuntime(given: string | undefined): ProjectRuntime {
-  if (given === "node" || given === "deno") return given;
-  if (given !== undefined) throw new UsageError(`--runtime must be node or deno, got "${given}"`);
-  return process.versions.deno === undefined ? "node" : "deno";
-}
-
-function readTemplate(given: string = TEMPLATE_NAMES[0]): TemplateName {
-  const found = TEMPLATE_NAMES.find((name) => name === given);
-  if (found !== undefined) return found;
-  throw new UsageError(`--template must be one of ${TEMPLATE_NAMES.join(", ")}, got "${given}"`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
+import type { JobState } from "../../jobs/job_admin.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { renderTable } from "../database/text_table.ts";
 import { withJobsDatabase } from "../database/with_jobs.ts";
@@ -17,6 +18,7 @@ export const jobsList: Command = {
     {
       name: "state",
       value: "state",
+      values: ["queued", "running", "done", "dead", "cancelled"] satisfies JobState[],
       description: "Only jobs that are queued, running, done, dead or cancelled.",
     },
     { name: "job", value: "name", description: "Only jobs with this name." },
@@ -36,11 +38,8 @@ export const jobsList: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const { JOB_STATES, listJobs } = await import("../../jobs/job_admin.ts");
-  const state = JOB_STATES.find((each) => each === options.state);
-  if (options.state !== undefined && state === undefined) {
-    throw new UsageError(`--state must be ${JOB_STATES.join(" or ")}, got "${options.state}"`);
-  }
+  const { listJobs } = await import("../../jobs/job_admin.ts");
+  const state = options.state as JobState | undefined;
   const limit = readLimit(options.limit as string | undefined);
   const name = options.job as string | undefined;
   const { jobs, label } = await withJobsDatabase(context, async ({ db, label }) => ({

@@ -1,6 +1,6 @@
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
-import { generateSecret } from "../secrets/generate_secret.ts";
+import { generateSecret } from "../secrets/secret_values.ts";
 import { readStageSecrets } from "../secrets/read_secrets.ts";
 import { STAGE_OPTION } from "../stages/stage_name.ts";
 

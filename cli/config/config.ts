@@ -10,7 +10,8 @@ import { DEV_SETTINGS, type DevSettings } from "./dev.ts";
 import { INFRA_SETTINGS, type InfraSettings } from "./infra.ts";
 import { OPENAPI_SETTINGS, type OpenapiSettings } from "./openapi.ts";
 import { PERMISSIONS_SETTINGS, type PermissionsSettings } from "./permissions.ts";
-import { type Check, isObject, isText, type Resolved } from "./settings.ts";
+import { checkRules, type Rules } from "./setting_rules.ts";
+import { isObject, isText, type Resolved } from "./settings.ts";
 
 /** The default export of `trellis.config.ts`. Paths are relative to that file. */
 export interface TrellisConfig {
@@ -130,47 +131,23 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   const groups = Object.fromEntries(
     Object.entries(GROUPS).map(([name, { checks, defaults }]) => {
       const settings = (config[name] ?? {}) as Record<string, unknown>;
-      checkLevel(settings, `${name}.`, file, checks);
+      checkLevel(settings, name, file, checks);
       return [name, { ...defaults, ...withoutUndefined(settings) }];
     }),
   );
   return { functionsDir, folders, functionNames, ...groups } as ResolvedConfig;
 }
 
-type Checks = Readonly<Record<string, readonly [what: string, check: Check]>>;
-
 function checkLevel(
   level: Record<string, unknown>,
-  prefix: string,
+  path: string,
   file: string,
-  checks: Checks,
+  rules: Rules,
 ): void {
-  for (const [key, value] of Object.entries(withoutUndefined(level))) {
-    const name = prefix + key;
-    if (!Object.hasOwn(checks, key)) {
-      const known = Object.keys(checks).map((each) => prefix + each);
-      throw new ConfigurationError(
-        `${file}: unknown setting ${name}; known settings: ${known.join(", ")}`,
-      );
-    }
-    const [what, check] = checks[key];
-    if (!check(value)) {
-      throw new ConfigurationError(
-        `${file}: ${name} must be ${what}, got ${describe(value)}`,
-      );
-    }
-  }
+  const [error] = checkRules(path, level, rules);
+  if (error !== undefined) throw new ConfigurationError(`${file}: ${error}`);
 }
 
 function withoutUndefined(level: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(level).filter(([, value]) => value !== undefined));
-}
-
-/** Describes a value that a configuration computed, which may be no JSON. */
-function describe(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? `a ${typeof value}`;
-  } catch {
-    return `a ${typeof value}`;
-  }
 }

@@ -1,5 +1,5 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { Mask } from "./clone.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 

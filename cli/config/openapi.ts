@@ -58,7 +58,7 @@ const isServer = (value: unknown): boolean =>
     Object.keys(value).every((key) => key === "url" || key === "description");
 
 /** Checks for a supported version of OpenAPI. */
-export function isOpenApiVersion(value: unknown): value is OpenApiVersion {
+function isOpenApiVersion(value: unknown): value is OpenApiVersion {
   return value === "3.1" || value === "3.2";
 }
 

@@ -13,7 +13,8 @@ export const YES_OPTION: CommandOption = {
 
 /** The location of a database for messages. */
 interface Location {
-  readonly host: string;
+  /** All hosts of a connection string; drivers differ in which of them they use. */
+  readonly hosts: readonly string[];
   readonly database: string;
   readonly role: string;
 }
@@ -36,7 +37,8 @@ export async function confirmRemote(
   const remote = Object.entries(targets).filter(([, { config }]) => !isLocal(config));
   if (remote.length === 0) return;
   for (const [name, { config }] of remote) {
-    const { host, database, role } = locate(config);
+    const { hosts, database, role } = locate(config);
+    const host = [...new Set(hosts)].filter((each) => each !== "").join(", ");
     output.note(`${name}: host ${host}, database ${database}, role ${role}`);
   }
   if (options.yes === true) return;
@@ -58,7 +60,7 @@ export function isLocal(config: DatabaseSettings): boolean {
     return endpoint !== undefined && URL.canParse(endpoint) &&
       isLoopback(new URL(endpoint).hostname);
   }
-  return listHosts(config).every((host) => isLoopback(host.replace(/:\d+$/, "")));
+  return locate(config).hosts.every((host) => isLoopback(host.replace(/:\d+$/, "")));
 }
 
 /** Checks for a loopback address, a name below `localhost`, or the folder of a Unix socket. */
@@ -67,43 +69,32 @@ function isLoopback(host: string): boolean {
     /^127(?:\.\d{1,3}){3}$/.test(host) || /^\[?(?:::1|::ffff:127\.[\d.]+)\]?$/i.test(host);
 }
 
-/** Lists all hosts of a connection string; drivers differ in which of them they use. */
-function listHosts(config: DatabaseSettings): string[] {
-  const { provider, connectionString = "", endpoint = "", host: ownHost } = config;
-  if (provider === "distsql") return [endpoint];
-  if (ownHost !== undefined) return [ownHost.includes(":") ? `[${ownHost}]` : ownHost];
-  const [, address = "", query = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)[^?#]*(?:\?([^#]*))?/i
-    .exec(connectionString) ?? [];
-  const parameters = new URLSearchParams(query);
-  const host = address.slice(address.lastIndexOf("@") + 1) || (process.env.PGHOST ?? "");
-  return [host, ...parameters.getAll("host"), ...parameters.getAll("hostaddr")]
-    .flatMap((hosts) => hosts.split(","));
-}
-
+/** Reads the location of a database. */
 function locate(config: DatabaseSettings): Location {
   const { provider, connectionString = "", endpoint = "", username, host: ownHost } = config;
   if (provider === "distsql") {
-    return { host: endpoint, database: "postgres", role: username ?? "admin" };
+    return { hosts: [endpoint], database: "postgres", role: username ?? "admin" };
   }
   if (ownHost !== undefined) {
-    return { host: ownHost, database: config.database ?? "postgres", role: username ?? "" };
+    const { database = "postgres" } = config;
+    const host = ownHost.includes(":") ? `[${ownHost}]` : ownHost;
+    return { hosts: [host], database, role: username ?? "" };
   }
   const [, address = "", path = "", query = ""] =
     /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)\/?([^?#]*)(?:\?([^#]*))?/i.exec(connectionString) ?? [];
   const parameters = new URLSearchParams(query);
   if (connectionString.startsWith("rds-data://")) {
     const cluster = `${address}${path === "" ? "" : `/${path}`}`;
-    return {
-      host: cluster,
-      database: parameters.get("database") ?? "postgres",
-      role: "(from the secret)",
-    };
+    const database = parameters.get("database") ?? "postgres";
+    return { hosts: [cluster], database, role: "(from the secret)" };
   }
   const at = address.lastIndexOf("@");
   const user = at < 0 ? "" : decode(address.slice(0, at).split(":")[0]);
   const role = user || parameters.get("user") || process.env.PGUSER || "(system user)";
-  const host = [...new Set(listHosts(config))].filter((each) => each !== "").join(", ");
-  return { host, database: decode(path) || role, role };
+  const host = address.slice(at + 1) || (process.env.PGHOST ?? "");
+  const hosts = [host, ...parameters.getAll("host"), ...parameters.getAll("hostaddr")]
+    .flatMap((each) => each.split(","));
+  return { hosts, database: decode(path) || role, role };
 }
 
 function decode(text: string): string {

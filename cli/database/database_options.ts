@@ -37,3 +37,15 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
 export function getEnvironmentPrefix(side: DatabaseSide): string {
   return side === "to-" ? "TARGET_DATABASE_" : "DATABASE_";
 }
+
+/** Returns the options of all commands for migrations. */
+export function migrationOptions(): CommandOption[] {
+  return [
+    {
+      name: "migrations",
+      value: "folder",
+      description: "The migrations folder. Default: database.migrationsDir.",
+    },
+    ...databaseOptions(),
+  ];
+}

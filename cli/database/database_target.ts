@@ -138,29 +138,24 @@ function readEnvironment(
   const endpoint = env[`${start}ENDPOINT`] || settings?.endpoint;
   const folder = settings?.folder;
   const { host } = readPostgresParts(env, start);
-  switch (provider) {
-    case "postgres":
-      if (url !== undefined) return fromUrl(url, urlName, provider);
-      if (host !== undefined) return { provider };
-      return missing(provider, `${urlName} to a connection string, or ${start}HOST to a host name`);
-    case "distsql":
-      if (endpoint !== undefined) return { provider, endpoint };
-      return missing(provider, `${start}ENDPOINT to the cluster's host name`);
-    case "embedded-pg":
-      if (url !== undefined) return fromUrl(url, urlName, provider);
-      if (folder !== undefined) return { provider, folder };
-      return missing(provider, `${urlName} to a folder`);
-    case "serverless-pg":
-    case "branching-pg":
-      if (url !== undefined) return fromUrl(url, urlName, provider);
-      return missing(provider, `${urlName} to a connection string`);
-    case undefined:
-      assertOne({ [urlName]: url, "an endpoint": endpoint, [`${start}HOST`]: host }, start, side);
-      if (url !== undefined) return fromUrl(url, urlName, undefined);
-      if (host !== undefined) return { provider: "postgres" };
-      if (endpoint !== undefined) return { provider: "distsql", endpoint };
-      return folder === undefined ? undefined : { provider: "embedded-pg", folder };
-  }
+  const found = { [urlName]: url, "an endpoint": endpoint, [`${start}HOST`]: host };
+  if (provider === undefined) assertOne(found, start, side);
+  const isOr = (one: DatabaseProvider) => provider === undefined || provider === one;
+  if (url !== undefined && provider !== "distsql") return fromUrl(url, urlName, provider);
+  if (host !== undefined && isOr("postgres")) return { provider: "postgres" };
+  if (endpoint !== undefined && isOr("distsql")) return { provider: "distsql", endpoint };
+  if (folder !== undefined && isOr("embedded-pg")) return { provider: "embedded-pg", folder };
+  if (provider === undefined) return undefined;
+  const address: Record<DatabaseProvider, string> = {
+    "postgres": `${urlName} to a connection string, or ${start}HOST to a host name`,
+    "distsql": `${start}ENDPOINT to the cluster's host name`,
+    "embedded-pg": `${urlName} to a folder`,
+    "serverless-pg": `${urlName} to a connection string`,
+    "branching-pg": `${urlName} to a connection string`,
+  };
+  throw new ConfigurationError(
+    `The provider is ${provider}, but its address is missing: set ${address[provider]}`,
+  );
 }
 
 /** Throws if several variables select a database. */
@@ -173,12 +168,6 @@ function assertOne(
   if (names.length < 2) return;
   throw new ConfigurationError(
     `${names.join(" and ")} both select a database: set ${prefix}PROVIDER or --${side}provider`,
-  );
-}
-
-function missing(provider: DatabaseProvider, what: string): never {
-  throw new ConfigurationError(
-    `The provider is ${provider}, but its address is missing: set ${what}`,
   );
 }
 

@@ -2,7 +2,7 @@ import { closeDrizzleClient } from "../../database/providers/client.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
-import { readDriverError } from "../../errors/driver_error.ts";
+import { describeDriverError } from "../../errors/driver_error.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
 
 /**
@@ -29,14 +29,10 @@ export async function reaching<T>(label: string, work: () => Promise<T>): Promis
  */
 export function toDatabaseError(error: unknown, label: string, what?: string): Error {
   if (isAppError(error)) return error;
-  const driver = causeChain(error).map((link) => readDriverError(link, { showIdentifiers: true }))
-    .find((one) => one !== undefined);
   const last = causeChain(error).at(-1) as { code?: unknown; message?: unknown };
   // the message of drizzle contains the statement
   const words = /^Failed query/.test(String(last?.message)) ? "" : String(last?.message ?? "");
-  const why = driver === undefined
-    ? words || String(last?.code ?? "no response")
-    : `SQLSTATE ${driver.sqlState}: ${driver.message}`;
+  const why = describeDriverError(error) ?? (words || String(last?.code ?? "no response"));
   return new DatabaseError(`${label}: ${what === undefined ? "" : `${what}: `}${why}`, {
     cause: error,
   });

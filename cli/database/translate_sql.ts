@@ -1,13 +1,13 @@
 import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
 import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
 import { DistSqlAction } from "../../distsql/registry/incompatibility.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import {
   type LocatedStatement,
   type SqlSource,
   translateSources,
-} from "../../distsql/translate/translate_sources.ts";
+} from "../../distsql/findings/translate_sources.ts";
 
 /** A change of a statement that preserves its meaning. */
 export interface TranslationChange {

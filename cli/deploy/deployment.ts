@@ -43,15 +43,25 @@ export async function runCommand(
 }
 
 /**
- * Reads the project and prepares Terraform for a stage.
+ * Reads the project, prepares Terraform for a stage, and removes its saved plans in the end.
  *
- * @returns What the steps share.
- * @throws {StepError} If the sources have errors.
+ * @param run Gets what the steps share.
+ * @returns The result of `run`.
  */
-export async function openDeployment(
+export async function withDeployment<T>(
   context: CommandContext,
   stageName: string,
-): Promise<Deployment> {
+  run: (deployment: Deployment) => Promise<T>,
+): Promise<T> {
+  const deployment = await openDeployment(context, stageName);
+  try {
+    return await run(deployment);
+  } finally {
+    deployment.terraform.discardPlans();
+  }
+}
+
+async function openDeployment(context: CommandContext, stageName: string): Promise<Deployment> {
   const { root, options, output } = context;
   // imported on demand: help does not need the parser
   const { planFiles } = await import("../infra/plan_files.ts");

@@ -1,3 +1,4 @@
+import { groupBy } from "../project/group_by.ts";
 import type { ResourceChange } from "./terraform.ts";
 
 /**
@@ -131,11 +132,7 @@ export function renderChanges(
 const MANY = 3;
 
 function groupByType(changes: readonly DescribedChange[]): string[] {
-  const groups = new Map<string, DescribedChange[]>();
-  for (const change of changes) {
-    const key = `${change.action} ${change.type}`;
-    groups.set(key, [...groups.get(key) ?? [], change]);
-  }
+  const groups = groupBy(changes, ({ action, type }) => `${action} ${type}`);
   return [...groups].flatMap(([key, group]) =>
     group.length <= MANY
       ? group.map(({ action, address }) => `  ${action} ${address}`)

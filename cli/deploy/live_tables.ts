@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 import { type DeclaredSchema, findObject } from "../../distsql/schema/declared_schema.ts";
-import { readDeclaredSchema } from "../../distsql/schema/read_declared.ts";
+import { readDeclaredSchema } from "../../distsql/schema/fold_statement.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { SqlSession } from "../../sql/session.ts";
-import { withSession } from "../../database/providers/with_session.ts";
+import { withSession } from "../../database/providers/client.ts";
 import { analysePermissions } from "../grants/permissions.ts";
 import { printTable, type TableName } from "../grants/table_name.ts";
 import type { Project } from "../config/read_project.ts";

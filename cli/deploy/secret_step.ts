@@ -1,6 +1,5 @@
 import type { PlannedSource } from "../infra/sources.ts";
-import { generateSecret } from "../secrets/generate_secret.ts";
-import type { SecretValues } from "../secrets/secret_values.ts";
+import { generateSecret, type SecretValues } from "../secrets/secret_values.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /**

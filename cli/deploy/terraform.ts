@@ -1,9 +1,10 @@
+import process from "node:process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
 import { type ProgramResult, runProgram } from "../programs/run_program.ts";
+import type { CommandOption } from "../terminal/command.ts";
 
 /** A resource in a plan. */
 export interface ResourceChange {
@@ -214,3 +215,17 @@ function withoutFrames(text: string): string {
     line.trim() !== "" || all[index - 1]?.trim() !== ""
   ).join("\n").trim();
 }
+
+/** The options of commands that run Terraform. */
+export const TERRAFORM_OPTIONS: readonly CommandOption[] = [
+  {
+    name: "terraform",
+    value: "program",
+    description: "The program. Default: terraform, else tofu.",
+  },
+  {
+    name: "modules-path",
+    value: "folder",
+    description: "Folder of the Terraform modules. Default: the one in the package.",
+  },
+];

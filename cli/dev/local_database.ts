@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import { executeRows } from "../../database/session/execute.ts";
 import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { runMigrations } from "../../database/migrations/run.ts";

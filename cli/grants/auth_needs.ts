@@ -1,6 +1,6 @@
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { isLoopbackUrl } from "../../auth/config/loopback.ts";
-import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
+import { AUTH_SCHEMA_MAPPING } from "../../auth/tables/schema.ts";
 import { listWords } from "../../sql/list_words.ts";
 import type { Problem } from "../project/findings.ts";
 import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
@@ -198,10 +198,10 @@ function getMode(options: unknown): unknown {
   return typeof auth === "object" && auth !== null ? (auth as { mode?: unknown }).mode : auth;
 }
 
-/** Returns what a handler asks of its callers: its own options, or what its value carries. */
+/** Returns what the value of the option `auth` asks of callers. */
 function getNeeds(options: unknown): { readonly organization?: unknown; readonly roles?: unknown } {
   const { auth } = (options ?? {}) as { auth?: { needs?: object } | string };
-  return (typeof auth === "object" ? auth?.needs : options) ?? {};
+  return (typeof auth === "object" ? auth?.needs : undefined) ?? {};
 }
 
 type Config = Partial<AuthConfig> & Readonly<Record<string, unknown>>;
@@ -218,9 +218,6 @@ function readSetup(fn: LoadedFunction): AuthSetup {
     tables.set(model, [...known, { name, columns: readColumns(value as object) }]);
   }
   for (const { schema } of configs) addSchema(schema, add);
-  for (const { args: [, options] } of fn.list("configureApiKeyAuth")) {
-    addSchema((options as Config | undefined)?.schema, add);
-  }
   for (const { args: [, options] } of fn.list("configureRateLimits")) {
     add("rateLimit", (options as { table?: unknown } | undefined)?.table);
   }
@@ -329,12 +326,6 @@ function findProblems(
       find("auth: session"),
       hasSessions,
       "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
-    ],
-    [
-      find("auth: api-key"),
-      tables.has("apikey"),
-      "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with " +
-      "schema.apikey: requests will fail",
     ],
     [
       find("organization of the session"),

@@ -4,16 +4,11 @@ import {
   AUTH_SCHEMA_MAPPING,
   AUTH_SESSION_COLUMNS,
   AUTH_USER_COLUMNS,
-  authAccounts,
-  authSessions,
-  authUsers,
-  authVerification,
-} from "../../auth/schema.ts";
+} from "../../auth/tables/schema.ts";
 import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { getMountedOperations, type OperationsByModel } from "./auth_route_tables.ts";
-import { TRELLIS } from "../sources/resolve_module.ts";
 import type { TableColumn, TableColumns } from "./drizzle_values.ts";
 import type { TableName } from "./table_name.ts";
 
@@ -238,17 +233,3 @@ export const AUTH_TABLES: Readonly<Record<string, TableName>> = {
   ),
   [RATE_LIMIT]: { name: getTableName(rateLimits) },
 };
-
-/** The tables that this package exports, by entry point and name. */
-export const PACKAGE_TABLES: ReadonlyMap<string, TableName> = new Map<string, TableName>(
-  ["auth", "auth/schema"].flatMap((entry) =>
-    [
-      ...Object.entries({ authUsers, authSessions, authAccounts, authVerification }),
-      ...MODELS.map((model) =>
-        [`AUTH_SCHEMA_MAPPING.${model}`, AUTH_SCHEMA_MAPPING[model]] as const
-      ),
-    ].map(([name, table]) =>
-      [`${TRELLIS}/${entry}#${name}`, { name: getTableName(table) }] as const
-    )
-  ),
-).set(`${TRELLIS}/database#rateLimits`, AUTH_TABLES[RATE_LIMIT]);

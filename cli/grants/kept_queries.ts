@@ -1,4 +1,5 @@
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
+import { findDeclaration } from "../project/declarations.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
@@ -26,14 +27,27 @@ export function findKeptQuery(
   definition: PlacedDefinition,
   name: string,
 ): Problem | undefined {
-  const call = fn.findCall(definition);
-  if (call === undefined) return undefined;
-  const holder = findHolder(fn.syntax, call, true, new Set());
+  const holder = findStart(fn, definition);
   if (holder === undefined || holder === "seen") return undefined;
   const message = holder.isMember
     ? describeMember(name, holder.name)
     : `${name} is granted, but only ${holder.name} has it, which nothing uses: remove it`;
   return { place: fn.getPlace(holder.node), message };
+}
+
+/** Searches from the definition, or from the constant with the result of a wrapper that makes it. */
+function findStart(fn: LoadedFunction, definition: PlacedDefinition): Search {
+  const { syntax } = fn;
+  const call = fn.findCall(definition);
+  if (call === undefined) return undefined;
+  const around = syntax.declarations.get(fn.findName(definition) ?? "");
+  if (around === undefined || !/Function/.test(around.type)) {
+    return findHolder(syntax, call, true, new Set());
+  }
+  const made = [...syntax.declarations].find(([each]) =>
+    fn.evaluateName(each) === definition.value
+  );
+  return made && findNameHolder(syntax, made[1], made[0], new Set());
 }
 
 /**
@@ -61,7 +75,9 @@ function findHolder(
   let node = start;
   for (let parent = syntax.getParent(node); parent !== undefined;) {
     const member = isValue ? getMember(parent, node) : undefined;
-    if (member !== undefined && !syntax.memberNames.has(member)) {
+    if (
+      member !== undefined && !syntax.memberNames.has(member) && !isGivenToPackage(syntax, parent)
+    ) {
       return { node: parent, name: member, isMember: true };
     }
     const name = isValue ? getName(parent, node) : undefined;
@@ -108,6 +124,18 @@ function findNameHolder(
   });
   if (found.includes(undefined)) return undefined;
   return found.find((each) => each !== "seen") ?? "seen";
+}
+
+/** Checks for a property of an object literal that is given to a function of a package, which may read it. */
+function isGivenToPackage(syntax: BundleSyntax, property: AnyNode): boolean {
+  let at = property;
+  while (/^(?:Property|ObjectExpression)$/.test(at.type)) at = syntax.getParent(at)!;
+  if (!/^(?:Call|New)Expression$/.test(at.type)) return false;
+  let owner = at.callee as AnyNode;
+  while (owner.type === "MemberExpression") owner = owner.object as AnyNode;
+  return owner.type === "Identifier" && owner.name !== "Object" &&
+    !syntax.declarations.has(owner.name as string) &&
+    findDeclaration(syntax, owner) === undefined;
 }
 
 /** Returns the name of a member of an object or class that has a value. */

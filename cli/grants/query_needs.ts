@@ -276,13 +276,13 @@ function isDecoration(syntax: BundleSyntax, node: AnyNode, parent: AnyNode): boo
 }
 
 /** The message about a sequence whose name is not in the text. */
-export function describeUnknownSequence(caller: string): string {
+function describeUnknownSequence(caller: string): string {
   return `the sequence of ${caller}() is computed at run time, so no grant is generated: write its ` +
     "name in the SQL text";
 }
 
 /** Finds the operations on a table that a declaration misses. */
-export function findUndeclared(
+function findUndeclared(
   name: string,
   declared: readonly QueryTable[],
   table: TableName,

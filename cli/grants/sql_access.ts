@@ -1,7 +1,12 @@
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { explainMissing } from "../../env/optional_package.ts";
-import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
-import { child, children, getText, type SyntaxNode } from "../../distsql/server/syntax_tree.ts";
+import { TESTING_PACKAGES } from "../../distsql/server/syntax/optional_packages.ts";
+import {
+  child,
+  children,
+  getText,
+  type SyntaxNode,
+} from "../../distsql/server/syntax/syntax_tree.ts";
 import type { TableName } from "./table_name.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;

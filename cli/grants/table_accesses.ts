@@ -325,7 +325,7 @@ class AccessFinder {
 
   /** Returns the text of a template; {@link PLACEHOLDER} replaces values. */
   #getTemplateText(template: AnyNode): string | undefined {
-    const { quasis, expressions } = template.quasi as unknown as {
+    const { quasis, expressions } = template.quasi as {
       quasis: { value: { cooked: string } }[];
       expressions: AnyNode[];
     };

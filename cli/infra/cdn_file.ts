@@ -1,5 +1,5 @@
 import { block, expression, type HclBlock, type HclValue, output, resource } from "./hcl.ts";
-import { listApiKeyHeaders, type TerraformVariable } from "./infra_plan.ts";
+import { createNullableVariable, listApiKeyHeaders, type TerraformVariable } from "./infra_plan.ts";
 import { NAMING } from "./names.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
@@ -19,20 +19,11 @@ const DEFAULT_HEADERS: readonly string[] = [
 
 /** Variables of the domain of the CDN. */
 export const CDN_VARIABLES: readonly TerraformVariable[] = [
-  {
-    name: "cdn_domain_name",
-    description: "Host name of the CDN, such as www.example.com; null for CloudFront's own.",
-    type: "string",
-    default: null,
-    isNullable: true,
-  },
-  {
-    name: "cdn_certificate_arn",
-    description: "Certificate for cdn_domain_name, in us-east-1.",
-    type: "string",
-    default: null,
-    isNullable: true,
-  },
+  createNullableVariable(
+    "cdn_domain_name",
+    "Host name of the CDN, such as www.example.com; null for CloudFront's own.",
+  ),
+  createNullableVariable("cdn_certificate_arn", "Certificate for cdn_domain_name, in us-east-1."),
 ];
 
 /** Renders the CDN in front of the API and of buckets, with the records of its domain. */

@@ -25,7 +25,7 @@ import {
   TEXT,
   TEXTS,
   whole,
-} from "./setting_rules.ts";
+} from "../config/setting_rules.ts";
 
 /** Names that become parts of Terraform names and of names in AWS. */
 const NAME: Rule = [

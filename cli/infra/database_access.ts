@@ -1,7 +1,7 @@
 import type { ClientField, DatabaseClients } from "./database_clients.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import { Expression, expression, type HclValue, quote, renderPolicy } from "./hcl.ts";
-import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { createTextVariable, type InfraFunction, type TerraformVariable } from "./infra_plan.ts";
 import { isMigrationFunction } from "./migration_function.ts";
 
 /** Kinds of databases that `infra.database` selects. */
@@ -87,8 +87,7 @@ function deriveKind(
   clients: DatabaseClients | undefined,
   fields: ReadonlyMap<string, ClientField>,
 ): DatabaseKind | undefined {
-  const providers = clients?.providers ?? new Set();
-  if (has(fields, "endpoint") || providers.has("distsql")) return "distsql";
+  if (has(fields, "endpoint") || clients?.providers.includes("distsql")) return "distsql";
   return has(fields, "connectionString") || has(fields, "host") ? "postgres" : undefined;
 }
 
@@ -151,7 +150,7 @@ function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>)
 
 /** Neon is reached over the internet. */
 function isInNetwork({ database }: InfraFunction): boolean {
-  return database?.providers.has("branching-pg") !== true || database.providers.size > 1;
+  return database?.providers.join() !== "branching-pg";
 }
 
 function getServerProvider(clients: DatabaseClients | undefined): string {
@@ -225,17 +224,21 @@ export function renderIamPolicy(user: HclValue): Expression {
 /** Terraform variables that {@link DatabaseAccess} refers to. */
 export const DATABASE_VARIABLES: Readonly<Record<string, readonly TerraformVariable[]>> = {
   "data-api": [
-    toArn("data_api_cluster_arn", "ARN of the Aurora cluster, whose Data API is enabled."),
-    toArn("data_api_secret_arn", "ARN of the secret with user and password of the database."),
+    createTextVariable(
+      "data_api_cluster_arn",
+      "ARN of the Aurora cluster, whose Data API is enabled.",
+    ),
+    createTextVariable(
+      "data_api_secret_arn",
+      "ARN of the secret with user and password of the database.",
+    ),
     {
-      name: "data_api_database",
-      description: "Name of the database in the Aurora cluster.",
-      type: "string",
+      ...createTextVariable("data_api_database", "Name of the database in the Aurora cluster."),
       default: "postgres",
     },
   ],
   iam: [
-    toArn(
+    createTextVariable(
       "database_user_arn",
       "ARN of the database's users without the name: arn:aws:rds-db:<region>:<account>:dbuser:<resource id>.",
     ),
@@ -245,10 +248,6 @@ export const DATABASE_VARIABLES: Readonly<Record<string, readonly TerraformVaria
     toList("function_security_group_ids", "Security groups of functions that use the database."),
   ],
 };
-
-function toArn(name: string, description: string): TerraformVariable {
-  return { name, description, type: "string" };
-}
 
 function toList(name: string, description: string): TerraformVariable {
   return { name, description, type: "list(string)", default: [] };

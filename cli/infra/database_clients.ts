@@ -20,17 +20,10 @@ export type ClientField = typeof CLIENT_FIELDS[number];
 /** The configurations of database clients in the sources. */
 export interface DatabaseClients {
   /** Providers that the sources name, except the embedded one. */
-  readonly providers: ReadonlySet<DatabaseProvider>;
-  /** The field that each environment variable sets. */
-  readonly variables: ReadonlyMap<string, ClientField>;
-  /** True if a configuration signs in with IAM tokens on RDS. */
-  readonly usesIam: boolean;
-}
-
-/** The same as JSON. */
-export interface DatabaseClientFacts {
   readonly providers: readonly DatabaseProvider[];
+  /** Environment variables with the field that each sets. */
   readonly variables: readonly (readonly [string, ClientField])[];
+  /** True if a configuration signs in with IAM tokens on RDS. */
   readonly usesIam: boolean;
 }
 
@@ -40,7 +33,7 @@ export interface DatabaseClientFacts {
  *
  * @returns The providers, and the environment variables that the fields are read from.
  */
-export function readDatabaseClients(fn: LoadedFunction): DatabaseClientFacts {
+export function readDatabaseClients(fn: LoadedFunction): DatabaseClients {
   const { syntax } = fn;
   const providers = new Set<DatabaseProvider>();
   const variables = new Map<string, ClientField>();
@@ -124,10 +117,10 @@ export function readDatabaseClients(fn: LoadedFunction): DatabaseClientFacts {
 const MAX_DEPTH = 5;
 
 /** Joins the configurations of all functions. */
-export function joinDatabaseClients(all: readonly DatabaseClientFacts[]): DatabaseClients {
+export function joinDatabaseClients(all: readonly DatabaseClients[]): DatabaseClients {
   return {
-    providers: new Set(all.flatMap(({ providers }) => providers)),
-    variables: new Map(all.flatMap(({ variables }) => variables)),
+    providers: [...new Set(all.flatMap(({ providers }) => providers))],
+    variables: all.flatMap(({ variables }) => variables),
     usesIam: all.some(({ usesIam }) => usesIam),
   };
 }

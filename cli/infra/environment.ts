@@ -1,4 +1,8 @@
-import { CONFIGURATION_SET_VARIABLE } from "./variable_reads.ts";
+import {
+  type BucketUse,
+  CONFIGURATION_SET_VARIABLE,
+  JOBS_QUEUE_VARIABLE,
+} from "./variable_reads.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import {
   type DatabaseAccess,
@@ -13,10 +17,14 @@ import {
   type ResourceReference,
   toReference,
 } from "./environment_references.ts";
-import { listReads, type Read } from "./environment_reads.ts";
-import { findGiven, type GivenValue } from "./given_values.ts";
 import { type Expression, expression, type HclValue } from "./hcl.ts";
-import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import {
+  createTextVariable,
+  type FunctionEnvironment,
+  type InfraFunction,
+  listRoutes,
+  type TerraformVariable,
+} from "./infra_plan.ts";
 import { CHANGES_POLICY, CHANGES_READER, runsInsertedJobs } from "./job_files.ts";
 import { CONFIGURATION_SET, MAIL_POLICY } from "./mail_file.ts";
 import {
@@ -26,9 +34,11 @@ import {
   SOURCES_POLICY,
   type VariableSource,
 } from "./sources.ts";
-import { collectVariables, type WantedVariables } from "./wanted_variables.ts";
 import { isProvided, nameVariables, SECRET_NAME, SURE_SECRET } from "./variable_names.ts";
 import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
+import type { EnvironmentValue } from "../config/environment_value.ts";
+import { getResource } from "./resources.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
 
 /** The environments of all functions. */
 export interface Environments {
@@ -68,7 +78,7 @@ class EnvironmentPlanner {
   readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
   readonly #terraformNames: ReadonlyMap<string, string>;
   readonly #errors: { message: string; functionName?: string }[] = [];
-  readonly #wanted: WantedVariables;
+  readonly #wanted = new Map<string, WantedVariable>();
   readonly #sources = new Map<string, PlannedSource>();
 
   constructor(
@@ -89,7 +99,6 @@ class EnvironmentPlanner {
       ...this.#listRead(),
       ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
     ]);
-    this.#wanted = collectVariables(this.#terraformNames);
   }
 
   plan(): Environments {
@@ -103,7 +112,7 @@ class EnvironmentPlanner {
       terraformNames: this.#terraformNames,
       unread: shared.filter((name) => !read.has(name)).sort(),
       sources: [...this.#sources.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
-      variables: this.#wanted.list().concat(listDatabaseVariables(this.#accesses.values())),
+      variables: [...this.#listWanted(), ...listDatabaseVariables(this.#accesses.values())],
       warnings: this.#functions.flatMap((fn) => {
         const { warning } = this.#accesses.get(fn)!;
         return warning === undefined
@@ -115,13 +124,10 @@ class EnvironmentPlanner {
 
   /** Checks that origins of buckets name environment variables that stages set. */
   #checkOrigins(): void {
-    const variables = new Set(this.#wanted.list().map(({ name }) => name));
     const { buckets = {} } = this.#settings;
     for (const [bucket, { corsAllowedOrigins = [] }] of Object.entries(buckets)) {
       for (const origin of corsAllowedOrigins) {
-        if (typeof origin === "string") continue;
-        const name = this.#terraformNames.get(origin.variable);
-        if (name !== undefined && variables.has(name)) continue;
+        if (typeof origin === "string" || this.#wanted.has(origin.variable)) continue;
         this.#errors.push({
           message:
             `infra.buckets.${bucket}.corsAllowedOrigins has the variable ${origin.variable}, ` +
@@ -279,11 +285,122 @@ class EnvironmentPlanner {
     isSecret: boolean,
     fallback?: string,
   ): ResourceReference {
-    const request = { name, user: fn.name, isSecret, default: fallback };
-    return { value: this.#wanted.add(request) };
+    const known = this.#wanted.get(name);
+    this.#wanted.set(name, {
+      isSecret: isSecret || known?.isSecret === true,
+      default: fallback ?? known?.default,
+      users: [...known?.users ?? [], fn.name],
+    });
+    return { value: expression(`var.${this.#terraformNames.get(name)}`) };
+  }
+
+  #listWanted(): TerraformVariable[] {
+    return [...this.#wanted].map(([name, { isSecret, default: fallback, users }]) => ({
+      ...createTextVariable(
+        this.#terraformNames.get(name)!,
+        `${name} of ${summarizeList([...users].sort(), MANY)}.`,
+      ),
+      default: fallback,
+      isSensitive: isSecret,
+    }));
   }
 
   #fail({ name }: InfraFunction, message: string): undefined {
     this.#errors.push({ message, functionName: name });
   }
 }
+
+/** A configured value and the path of its setting. */
+interface GivenValue {
+  readonly value: EnvironmentValue;
+  readonly path: string;
+}
+
+/**
+ * Finds the value of a variable: the function's own, else the shared one, else the queue of jobs.
+ *
+ * @param fn The function that reads it.
+ * @param shared The setting `infra.environment`.
+ */
+function findGiven(
+  name: string,
+  fn: InfraFunction,
+  shared: Readonly<Record<string, EnvironmentValue>>,
+  functions: readonly InfraFunction[],
+): GivenValue | undefined {
+  const own = fn.settings.environment ?? {};
+  if (Object.hasOwn(own, name) && own[name] !== undefined) {
+    return { value: own[name], path: `infra.functions.${fn.name}.environment.${name}` };
+  }
+  const path = `infra.environment.${name}`;
+  if (Object.hasOwn(shared, name) && shared[name] !== undefined) {
+    return { value: shared[name], path };
+  }
+  const queue = name === JOBS_QUEUE_VARIABLE ? findJobsQueue(functions) : undefined;
+  return queue === undefined ? undefined : { value: { queue }, path };
+}
+
+/** Returns the name of the queue of jobs, unless several functions consume one. */
+function findJobsQueue(functions: readonly InfraFunction[]): string | undefined {
+  const consumers = functions.filter(({ definer }) => definer === "defineJobQueueHandler");
+  return consumers.length === 1 ? getResource(consumers[0]) : undefined;
+}
+
+/**
+ * Variables that every handler of this package reads if they are set (see the environment guide).
+ */
+const READ_BY_ALL = [
+  "LOG_LEVEL",
+  "METRICS_DISABLED",
+  "METRICS_IN_SUMMARY",
+  "METRICS_NAMESPACE",
+  "SERVICE_NAME",
+] as const;
+const READ_BY_API = ["CORS_ALLOW_ORIGIN"] as const;
+
+/** How a function reads a variable. */
+interface Read {
+  readonly isRequired: boolean;
+  readonly isSecret: boolean;
+  readonly isLoaded: boolean;
+  readonly bucketUses?: readonly BucketUse[];
+}
+
+const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];
+
+/**
+ * Lists the variables that a function reads, in its sources and in this package.
+ *
+ * @param database Variables of its database, and whether each is a secret.
+ */
+function listReads(
+  fn: InfraFunction,
+  database: ReadonlyMap<string, boolean>,
+): Map<string, Read> {
+  const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
+  for (const [name, isSecret] of database) {
+    const read = reads.get(name)!;
+    reads.set(name, { ...read, isRequired: true, isSecret: isSecret || read.isSecret });
+  }
+  const byPackage = fn.definer === undefined ? [] : [
+    ...READ_BY_ALL,
+    ...API_DEFINERS.includes(fn.definer) ? READ_BY_API : [],
+  ];
+  for (const name of byPackage) {
+    if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false, isLoaded: false });
+  }
+  if (listRoutes([fn]).some(({ options }) => options.auth === "bearer")) {
+    reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true, isLoaded: false });
+  }
+  return reads;
+}
+
+/** A Terraform variable and the functions that read it. */
+interface WantedVariable {
+  readonly isSecret: boolean;
+  readonly default?: string;
+  readonly users: readonly string[];
+}
+
+/** Functions that the description of a variable names. */
+const MANY = 3;

@@ -120,7 +120,16 @@ export interface TerraformVariable {
   readonly isSensitive?: boolean;
   /** True if null means that there is no value. */
   readonly isNullable?: boolean;
-  readonly validation?: { readonly condition: string; readonly message: string };
+}
+
+/** Creates a variable with a text. */
+export function createTextVariable(name: string, description: string): TerraformVariable {
+  return { name, description, type: "string" };
+}
+
+/** Creates a variable with a text, or null for none. */
+export function createNullableVariable(name: string, description: string): TerraformVariable {
+  return { name, description, type: "string", default: null, isNullable: true };
 }
 
 /** An error or warning about a function or the configuration. */

@@ -144,7 +144,7 @@ async function hasModules(folder: string): Promise<boolean> {
 
 /**
  * Downloads the modules. The folder is named after a hash of the manifest, so that versions never
- * mix.
+ * mix, and nobody uses it before all of its files are right.
  */
 async function fetchModules(source: URL, options: ResolveModulesPathOptions): Promise<string> {
   const manifest = options.manifest ?? MODULES_MANIFEST;
@@ -161,13 +161,8 @@ async function fetchModules(source: URL, options: ResolveModulesPathOptions): Pr
       await fetchFile(new URL(path, source), sum, options.fetch ?? globalThis.fetch),
     ]),
   );
-  const fresh = `${folder}.${randomUUID()}`;
   try {
-    for (const [path, bytes] of files) {
-      await mkdir(dirname(join(fresh, path)), { recursive: true });
-      await writeFile(join(fresh, path), bytes);
-    }
-    await moveIntoPlace(fresh, folder, manifest);
+    for (const [path, bytes] of files) await replaceFile(join(folder, path), bytes);
     return folder;
   } catch (cause) {
     throw new ModulesPathError(
@@ -176,27 +171,18 @@ async function fetchModules(source: URL, options: ResolveModulesPathOptions): Pr
         "Make the folder writable, set XDG_CACHE_HOME to another folder, or use --modules-path.",
       { cause },
     );
-  } finally {
-    await rm(fresh, { recursive: true, force: true }).catch(() => {});
   }
 }
 
-/** Renames the folder, which is atomic, so that readers never see a partial folder. */
-async function moveIntoPlace(
-  fresh: string,
-  folder: string,
-  manifest: Readonly<Record<string, string>>,
-): Promise<void> {
+/** Writes a file in one step, so that other processes, which may do the same, never see a part of it. */
+async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
+  const fresh = `${file}.${randomUUID()}`;
+  await mkdir(dirname(file), { recursive: true });
   try {
-    await rename(fresh, folder);
-  } catch (error) {
-    // Another process was faster, or an existing copy is damaged and must be replaced.
-    if (await isIntact(folder, manifest)) return;
-    if (await stat(folder).catch(() => undefined) === undefined) throw error;
-    const damaged = `${fresh}.damaged`;
-    await rename(folder, damaged);
-    await rename(fresh, folder);
-    await rm(damaged, { recursive: true, force: true });
+    await writeFile(fresh, bytes);
+    await rename(fresh, file);
+  } finally {
+    await rm(fresh, { force: true }).catch(() => {});
   }
 }
 

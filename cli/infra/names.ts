@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { groupBy } from "../project/group_by.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
 import { type Expression, expression } from "./hcl.ts";
 
@@ -23,13 +24,11 @@ export function kebabCase(name: string): string {
  * @returns Names by text.
  */
 export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, string> {
-  const plain = new Map<string, string[]>();
-  for (const text of new Set(texts)) {
+  const plain = groupBy(new Set(texts), (text) => {
     const name = snakeCase(text.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_|_$/g, "")) || "root";
     // Terraform names must not begin with a digit
-    const id = /^\d/.test(name) ? `n${name}` : name;
-    plain.set(id, [...plain.get(id) ?? [], text]);
-  }
+    return /^\d/.test(name) ? `n${name}` : name;
+  });
   const names = new Map<string, string>();
   for (const [name, all] of plain) {
     for (const text of all) names.set(text, all.length === 1 ? name : `${name}_${hash(text)}`);

@@ -9,15 +9,21 @@ import { findFunctionFiles } from "../discovery/function_files.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
 import { checkSettings } from "./check_settings.ts";
-import { listRoutes, type Problem, type TerraformVariable } from "./infra_plan.ts";
+import {
+  type InfraFunction,
+  listRoutes,
+  type Problem,
+  type TerraformVariable,
+} from "./infra_plan.ts";
 import { COPIES, findOwnModules, type ModuleSources, planModuleSources } from "./module_sources.ts";
 import { resolveModulesPath } from "./modules_path.ts";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 import { readProjectName } from "./project_name.ts";
 import { type FunctionSources, readFunctions } from "./read_functions.ts";
 import { FIRST_LINE, MARKER, renderInfra } from "./render_infra.ts";
-import { findRenamedFunctions } from "./renamed_functions.ts";
 import type { PlannedSource } from "./sources.ts";
+import { relative } from "node:path/posix";
+import { snakeCase } from "../discovery/snake_case.ts";
 
 /** The files to write, and everything that was found. */
 export interface FilePlan {
@@ -181,4 +187,34 @@ function findMissingRoles(
       summarizeList(missing)
     }: run trellis generate permissions first`,
   }];
+}
+
+/**
+ * Finds functions whose names got a method because another file of the path was added. Terraform
+ * would replace them.
+ *
+ * @param dir Absolute path of the generated files of the last run.
+ * @param functionsDir Folder of the functions, relative to the project.
+ */
+function findRenamedFunctions(
+  functions: readonly InfraFunction[],
+  dir: string,
+  functionsDir: string,
+): Problem[] {
+  return functions.flatMap(({ name, shortName, source }): Problem[] => {
+    if (shortName === undefined || !wasGenerated(dir, shortName, source)) return [];
+    const entry = `${JSON.stringify(relative(functionsDir, source))}: ${JSON.stringify(shortName)}`;
+    return [{
+      functionName: name,
+      message:
+        `${shortName} is now called ${name}, because another method of its path has a file: ` +
+        "Terraform replaces the function. To keep the name, add " +
+        `functionNames: { ${entry} } to trellis.config.ts`,
+    }];
+  });
+}
+
+function wasGenerated(dir: string, name: string, source: string): boolean {
+  const file = join(dir, `fn_${snakeCase(name)}.tf`);
+  return existsSync(file) && readFileSync(file, "utf8").includes(`# ${name}: ${source}\n`);
 }

@@ -7,7 +7,7 @@ import {
   renderPolicy,
   resource,
 } from "./hcl.ts";
-import type { TerraformVariable } from "./infra_plan.ts";
+import { createTextVariable, type TerraformVariable } from "./infra_plan.ts";
 import { listIdentifiers } from "./names.ts";
 
 type Platforms = Readonly<Record<string, PushPlatformInfra>>;
@@ -19,11 +19,12 @@ type Platforms = Readonly<Record<string, PushPlatformInfra>>;
  */
 export function listPushVariables(platforms: Platforms): TerraformVariable[] {
   return listIdentifiers(platforms).map(([name, id]) => ({
-    name: `push_${id}_key`,
-    description: platforms[name].platform === "GCM"
-      ? `JSON key of the service account that sends push messages of ${name}.`
-      : `Signing key (.p8) that sends push messages of ${name}.`,
-    type: "string",
+    ...createTextVariable(
+      `push_${id}_key`,
+      platforms[name].platform === "GCM"
+        ? `JSON key of the service account that sends push messages of ${name}.`
+        : `Signing key (.p8) that sends push messages of ${name}.`,
+    ),
     isSensitive: true,
   }));
 }

@@ -1,6 +1,5 @@
 import { groupBy } from "../project/group_by.ts";
 import { isDeepStrictEqual } from "node:util";
-import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { parseRouteKey } from "../../router/route_key.ts";
 import { findTableName } from "../grants/drizzle_values.ts";
@@ -14,10 +13,10 @@ import type { Place } from "../project/source_map.ts";
 import { findProperty, visitAll } from "../project/declarations.ts";
 import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import { findStandIn } from "../project/stand_ins.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
 import { findNodeUse, findUse } from "../project/value_uses.ts";
 import { findAuthorizerReads } from "./authorizer_reads.ts";
-import { type DatabaseClientFacts, readDatabaseClients } from "./database_clients.ts";
+import { type DatabaseClients, readDatabaseClients } from "./database_clients.ts";
 import type { AuthorizerInputs } from "./infra_plan.ts";
 import {
   BUCKET_ACCESSES,
@@ -71,7 +70,7 @@ export interface InfraFacts extends HandlerFacts {
   readonly sendsBySes: boolean;
   readonly loadsSources: boolean;
   readonly inputs?: AuthorizerInputs;
-  readonly database: DatabaseClientFacts;
+  readonly database: DatabaseClients;
   /** Code whose variables are not known. */
   readonly unresolved: readonly Problem[];
   readonly errors: readonly Problem[];
@@ -142,18 +141,18 @@ function getOptions(definition: PlacedDefinition | undefined): Readonly<Record<s
 function readHandler(fn: LoadedFunction, definition: PlacedDefinition | undefined): HandlerFacts {
   const given = getOptions(definition);
   const call = definition && fn.findCall(definition);
-  const node = findOptionsNode(definition, call);
+  const nodes = listOptionsNodes(fn, definition, call);
   const place = call === undefined ? definition?.place ?? findHandlerPlace(fn) : fn.getPlace(call);
   const options = OPTIONS.flatMap((name): [string, SourceValue][] => {
     const option = given[name];
     if (option === undefined) return [];
-    const at = findProperty(node, name);
+    const at = nodes.map((node) => findProperty(node, name)).find((each) => each !== undefined);
     const found = at === undefined ? place : fn.getPlace(at);
     // the result of a function such as createJwtAuth()
     if (name === "auth" && typeof option === "object" && option !== null) {
       return [[name, { place: found, value: (option as { mode?: unknown }).mode }]];
     }
-    const deciding = node === undefined ? [] : listDeciding(fn.syntax, node, name);
+    const deciding = nodes.flatMap((node) => listDeciding(fn.syntax, node, name));
     return [[name, toSourceValue(fn, option, found, deciding)]];
   });
   const wraps = fn.syntax.uses.some(({ name }) => name === "withObservability");
@@ -166,16 +165,40 @@ function readHandler(fn: LoadedFunction, definition: PlacedDefinition | undefine
   };
 }
 
-/** Returns the object literal with the options of a call, which may be curried. */
-function findOptionsNode(
+/**
+ * Lists the expressions that may be the options of a call, which may be curried: of the definer, or of the definers in a
+ * wrapper of the project.
+ */
+function listOptionsNodes(
+  fn: LoadedFunction,
   definition: PlacedDefinition | undefined,
   call: AnyNode | undefined,
-): AnyNode | undefined {
-  let at = call;
-  while ((at?.callee as AnyNode | undefined)?.type === "CallExpression") {
-    at = at!.callee as AnyNode;
+): AnyNode[] {
+  if (definition === undefined || call === undefined) return [];
+  let innermost = call;
+  while ((innermost.callee as AnyNode).type === "CallExpression") {
+    innermost = innermost.callee as AnyNode;
   }
-  return (at?.arguments as AnyNode[] | undefined)?.[OPTIONS_INDEX[definition!.name] ?? 0];
+  const found: AnyNode[] = [];
+  const seen = new Set<AnyNode>();
+  function visit(node: AnyNode): void {
+    if (seen.has(node)) return;
+    seen.add(node);
+    if (node.type === "CallExpression") addOptions(node);
+    const declaration = node.type === "Identifier"
+      ? fn.syntax.declarations.get(node.name as string)
+      : undefined;
+    if (declaration !== undefined) visit(declaration);
+    listChildren(node).forEach(visit);
+  }
+  function addOptions({ callee, arguments: args }: AnyNode): void {
+    if (fn.syntax.findExport(callee as AnyNode)?.name !== definition!.name) return;
+    const options = (args as AnyNode[])[OPTIONS_INDEX[definition!.name] ?? 0];
+    if (options !== undefined) found.push(options);
+  }
+  addOptions(innermost);
+  if (found.length === 0) visit(innermost.callee as AnyNode);
+  return found;
 }
 
 function findHandlerPlace(fn: LoadedFunction): Place {
@@ -226,25 +249,15 @@ function readRoutes(fn: LoadedFunction): { routes: RouteFacts[]; errors: Problem
 }
 
 function readApiKeyHeaders(fn: LoadedFunction): SourceValue[] {
-  const configured = fn.list("configureApiKeyAuth").map((definition) => {
-    const { headers } = resolveApiKeyOptions(definition.args[1] as ApiKeyAuthOptions);
-    const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
-    const deciding = options === undefined ? [] : listDeciding(fn.syntax, options, "plugin");
-    return toSourceValue(fn, headers, definition.place, deciding);
-  });
-  const values = fn.list("defineApiHandler").flatMap((definition): SourceValue[] => {
+  return fn.list("defineApiHandler").flatMap((definition): SourceValue[] => {
     const { auth } = getOptions(definition) as { auth?: AuthMethod | string };
     if (typeof auth !== "object" || auth.mode !== "api-key") return [];
-    const node = findOptionsNode(definition, fn.findCall(definition));
+    const nodes = listOptionsNodes(fn, definition, fn.findCall(definition));
     // the arguments of apiKey() of defineAuth
-    const deciding = node === undefined
-      ? []
-      : listDeciding(fn.syntax, node, "auth").flatMap((each) =>
-        (each.arguments ?? []) as AnyNode[]
-      );
+    const deciding = nodes.flatMap((node) => listDeciding(fn.syntax, node, "auth"))
+      .flatMap((each) => (each.arguments ?? []) as AnyNode[]);
     return [toSourceValue(fn, auth.apiKeyHeaders ?? [], definition.place, deciding)];
   });
-  return [...configured, ...values];
 }
 
 /** Functions of this package whose arguments only code that sends mails calls. */

@@ -9,7 +9,7 @@ import {
   renderPolicy,
   resource,
 } from "./hcl.ts";
-import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { createTextVariable, type InfraFunction, type TerraformVariable } from "./infra_plan.ts";
 import { listIdentifiers, TAGS } from "./names.ts";
 
 type Repositories = Readonly<Record<string, RepositoryInfra>>;
@@ -26,11 +26,12 @@ export function listTagVariables(
   functions: readonly InfraFunction[],
 ): TerraformVariable[] {
   const used = new Set(functions.map(({ settings }) => settings.image?.repository));
-  return listIdentifiers(repositories).filter(([name]) => used.has(name)).map(([name, id]) => ({
-    name: `${id}_image_tag`,
-    description: `Tag of the image in the repository ${name} that the functions run.`,
-    type: "string",
-  }));
+  return listIdentifiers(repositories).filter(([name]) => used.has(name)).map(([name, id]) =>
+    createTextVariable(
+      `${id}_image_tag`,
+      `Tag of the image in the repository ${name} that the functions run.`,
+    )
+  );
 }
 
 /**

@@ -3,7 +3,11 @@ import { readsChanges } from "./change_consumers.ts";
 import { ALARM_VARIABLE } from "./dead_letter_alarms.ts";
 import { hasDeadLetters } from "./function_file.ts";
 import { block, comment, type Expression, expression, type HclBlock, output } from "./hcl.ts";
-import type { TerraformVariable } from "./infra_plan.ts";
+import {
+  createNullableVariable,
+  createTextVariable,
+  type TerraformVariable,
+} from "./infra_plan.ts";
 import { isRelay } from "./job_files.ts";
 import { IDENTITY_VARIABLE } from "./mail_file.ts";
 import { NAMING } from "./names.ts";
@@ -81,17 +85,10 @@ export function renderMain(plan: ResourcePlan): HclBlock[] {
 export function renderVariables(plan: ResourcePlan): HclBlock[] {
   const own: TerraformVariable[] = [
     {
-      name: "environment",
-      description: "Stage of deployment, such as dev, prod or preview-42.",
-      type: "string",
+      ...createTextVariable("environment", "Stage of deployment, such as dev, prod or preview-42."),
       default: "dev",
     },
-    {
-      name: "region",
-      description: "Region to deploy to.",
-      type: "string",
-      default: plan.infra.region,
-    },
+    { ...createTextVariable("region", "Region to deploy to."), default: plan.infra.region },
   ];
   if (needsLogRole(plan)) {
     own.push({
@@ -132,27 +129,18 @@ function listResourceVariables(plan: ResourcePlan): TerraformVariable[] {
 
 /** Variables of the domain of the REST API. */
 const DOMAIN_VARIABLES: readonly TerraformVariable[] = [
-  {
-    name: "domain_name",
-    description: "Host name of the API, such as api.example.com; null for the gateway's address.",
-    type: "string",
-    default: null,
-    isNullable: true,
-  },
-  {
-    name: "hosted_zone_id",
-    description: "Route 53 zone for the certificate and the records of domain_name.",
-    type: "string",
-    default: null,
-    isNullable: true,
-  },
-  {
-    name: "certificate_arn",
-    description: "Certificate for domain_name, if it is not to be created.",
-    type: "string",
-    default: null,
-    isNullable: true,
-  },
+  createNullableVariable(
+    "domain_name",
+    "Host name of the API, such as api.example.com; null for the gateway's address.",
+  ),
+  createNullableVariable(
+    "hosted_zone_id",
+    "Route 53 zone for the certificate and the records of domain_name.",
+  ),
+  createNullableVariable(
+    "certificate_arn",
+    "Certificate for domain_name, if it is not to be created.",
+  ),
 ];
 
 /** Lists the names of the dead-letter queues of event buses and functions. */

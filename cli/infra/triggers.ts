@@ -1,11 +1,10 @@
 import { ALARM_TOPICS } from "./dead_letter_alarms.ts";
-import { renderRule } from "./event_rule.ts";
 import { expression, type HclBlock, type HclValue, jsonencode, resource } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { handlesMailEvents, MAIL_PUBLISHER } from "./mail_file.ts";
 import { NAMING } from "./names.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
-import { getEventSenders } from "./queue_events.ts";
+import { getEventSenders, renderRule } from "./queue_events.ts";
 import { getResource, getTimeoutSeconds } from "./resources.ts";
 
 /** The module's default. */

@@ -1,6 +1,6 @@
 import { renderCiRole } from "./ci_role.ts";
 import { withoutMargin } from "./margin.ts";
-import type { ProjectRuntime } from "./project_runtime.ts";
+import { PROJECT_COMMANDS, type ProjectRuntime } from "./project_runtime.ts";
 
 /**
  * Returns the files of continuous deployment from GitHub: a workflow, and the Terraform of its role and
@@ -41,11 +41,6 @@ const SETUP: Readonly<Record<ProjectRuntime, string>> = {
 |          deno-version: 2.9.6
 |      - run: deno ci
 `,
-};
-
-const COMMANDS: Readonly<Record<ProjectRuntime, { ci: string; trellis: string }>> = {
-  node: { ci: "npm run ci", trellis: "npx trellis" },
-  deno: { ci: "deno task ci", trellis: "deno task trellis" },
 };
 
 const REPOSITORY_BRANCH = "github.event.pull_request.head.repo.full_name == github.repository";
@@ -173,7 +168,7 @@ function renderWorkflow(name: string, runtime: ProjectRuntime): string {
 |    permissions:
 |      contents: read
 |    steps:
-${SETUP[runtime]}|      - run: ${COMMANDS[runtime].ci}
+${SETUP[runtime]}|      - run: ${PROJECT_COMMANDS[runtime].run} ci
 ${JOBS.map((job) => renderJob(job, name, runtime)).join("")}`);
 }
 
@@ -207,5 +202,5 @@ ${SETUP[runtime]}|      - uses: ${ACTIONS.tofu}
 |        with:
 |          role-to-assume: \${{ vars.AWS_DEPLOY_ROLE }}
 |          aws-region: \${{ vars.AWS_REGION }}
-${step(COMMANDS[runtime].trellis, project)}`;
+${step(PROJECT_COMMANDS[runtime].trellis, project)}`;
 }

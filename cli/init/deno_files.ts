@@ -64,19 +64,6 @@ export function denoFiles(name: string, template: ProjectTemplate): Record<strin
   };
   return {
     "deno.json": `${JSON.stringify(config, null, 2)}\n`,
-    ".gitignore":
-      "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
-    "README.md": renderReadme(name, template, {
-      // without a lock file, Deno may load the types of two copies of drizzle-orm
-      install: "deno install",
-      dev: "deno task dev",
-      test: "deno task test",
-      check: "deno task check",
-      generate: "deno task generate",
-      migration: "deno task trellis generate migration",
-      build: "deno task build",
-      grants: "deno task trellis db apply-permissions",
-      ci: "deno task ci",
-    }),
+    "README.md": renderReadme(name, template, "deno"),
   };
 }

@@ -59,18 +59,6 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
   return {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
-    ".gitignore":
-      "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
-    "README.md": renderReadme(name, template, {
-      install: "npm install",
-      dev: "npm run dev",
-      test: "npm test",
-      check: "npm run check",
-      generate: "npm run generate",
-      migration: "npx trellis generate migration",
-      build: "npm run build",
-      grants: "npx trellis db apply-permissions",
-      ci: "npm run ci",
-    }),
+    "README.md": renderReadme(name, template, "node"),
   };
 }

@@ -1,47 +1,172 @@
 import { withoutMargin, withoutMargins } from "./margin.ts";
 
-/** The table and the queries of notes that belong to a user. */
-export const NOTE_FILES: Readonly<Record<string, string>> = withoutMargins({
-  "src/schema.ts": `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-|
-|export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
-|
-|export const notes = pgTable("notes", {
-|  id: uuid("id").primaryKey().defaultRandom(),
-|  userId: uuid("user_id").notNull(),
-|  title: text("title").notNull(),
-|  body: text("body").notNull(),
-|  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
-|}, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
-`,
-  "migrations/0002_notes.sql": `|CREATE TABLE "notes" (
+const MIGRATION = `|CREATE TABLE "notes" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
-|  "user_id" uuid NOT NULL,
++|  "user_id" uuid NOT NULL,
 |  "title" text NOT NULL,
 |  "body" text NOT NULL,
 |  "created_at" timestamp with time zone DEFAULT now() NOT NULL
 |);
 |--> statement-breakpoint
-|CREATE INDEX "notes_user_id_created_at_idx" ON "notes" ("user_id","created_at");
+-|CREATE INDEX "notes_created_at_idx" ON "notes" ("created_at");
++|CREATE INDEX "notes_user_id_created_at_idx" ON "notes" ("user_id","created_at");
+`;
+
+/**
+ * The table, the queries and the routes of notes, with their test. Lines with the margin `+|` belong to projects in which
+ * notes belong to a user, those with `-|` to the others.
+ */
+const NOTES: Readonly<Record<string, string>> = {
+  "src/schema.ts": `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
++|
++|export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
+|
+|export const notes = pgTable("notes", {
+|  id: uuid("id").primaryKey().defaultRandom(),
++|  userId: uuid("user_id").notNull(),
+|  title: text("title").notNull(),
+|  body: text("body").notNull(),
+|  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+-|}, (table) => [index("notes_created_at_idx").on(table.createdAt)]);
++|}, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
+`,
+  "src/notes_schemas.ts": `|import * as z from "zod";
+|
+|export const NoteInput = z.strictObject({
+|  title: z.string().trim().min(1).max(200),
+|  body: z.string().max(20_000).default(""),
+|});
+|
+|export const NoteQuery = z.object({ limit: z.coerce.number().int().min(1).max(100).default(20) });
+|
+|export const Note = z.object({ id: z.uuid(), title: z.string(), body: z.string(), createdAt: z.date() });
+|
+|export const NoteList = z.object({ notes: z.array(Note) });
 `,
   "src/queries/notes.ts": `|import type { Params } from "@trellis/fn/database";
-|import { desc, eq } from "@trellis/fn/database/orm";
+-|import { desc } from "@trellis/fn/database/orm";
++|import { desc, eq } from "@trellis/fn/database/orm";
 |import { defineStatement } from "../database.ts";
 |import { notes } from "../schema.ts";
 |
 |// drizzle builds each statement once; its tables become the grants of the functions that call it
 |export const listNotes = defineStatement(
 |  "listNotes",
-|  (db, p: Params<{ userId: string; limit: number }>) =>
-|    db.select().from(notes).where(eq(notes.userId, p.userId)).orderBy(desc(notes.createdAt)).limit(p.limit),
+-|  (db, p: Params<{ limit: number }>) => db.select().from(notes).orderBy(desc(notes.createdAt)).limit(p.limit),
++|  (db, p: Params<{ userId: string; limit: number }>) =>
++|    db.select().from(notes).where(eq(notes.userId, p.userId)).orderBy(desc(notes.createdAt)).limit(p.limit),
 |);
 |
 |export const createNote = defineStatement(
 |  "createNote",
-|  (db, p: Params<{ userId: string; title: string; body: string }>) =>
-|    db.insert(notes).values({ userId: p.userId, title: p.title, body: p.body }).returning(),
+-|  (db, p: Params<{ title: string; body: string }>) =>
+-|    db.insert(notes).values({ title: p.title, body: p.body }).returning(),
++|  (db, p: Params<{ userId: string; title: string; body: string }>) =>
++|    db.insert(notes).values({ userId: p.userId, title: p.title, body: p.body }).returning(),
 |  { map: ([note]) => note },
 |);
+`,
+  "src/functions/api/notes/index.get.ts":
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
++|import { session } from "../../../auth.ts";
+|import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
+|import { listNotes } from "../../../queries/notes.ts";
+|
+|export const handler = defineApiHandler({
++|  auth: session(),
+|  querySchema: NoteQuery,
+|  responses: { 200: NoteList },
+-|  openapi: { summary: "List notes, newest first", tags: ["notes"] },
+-|})(async ({ query }) => reply(200, { notes: await listNotes(query) }));
++|  openapi: { summary: "List your notes, newest first", tags: ["notes"] },
++|})(async ({ query, userId }) => reply(200, { notes: await listNotes({ ...query, userId }) }));
+`,
+  "src/functions/api/notes/index.post.ts":
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
++|import { session } from "../../../auth.ts";
+|import { Note, NoteInput } from "../../../notes_schemas.ts";
+|import { createNote } from "../../../queries/notes.ts";
+|
+-|// anyone can call it: add an option auth before you deploy something of value
+|export const handler = defineApiHandler({
++|  auth: session(),
+|  schema: NoteInput,
+|  responses: { 201: Note },
+|  openapi: { summary: "Create a note", tags: ["notes"] },
+-|})(async ({ body }) => reply(201, await createNote(body)));
++|})(async ({ body, userId }) => reply(201, await createNote({ ...body, userId })));
+`,
+  "tests/notes.test.ts": `|import { withDatabase } from "./setup.ts";
+|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+|import assert from "node:assert/strict";
+|import { test } from "node:test";
+|
+-|test("a note is created and listed", () =>
++|test("a user signs up, creates a note and lists it", () =>
+|  withDatabase(async () => {
++|    const { handler: auth } = await import("../src/functions/api/auth/[...proxy].any.ts");
+|    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
+|    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
+|
+-|    const bad = await postNote(createRestApiEvent({ method: "POST", body: {} }), createLambdaContext());
++|    const ada = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
++|    const signedUp = await auth(
++|      createRestApiEvent({ method: "POST", path: "/auth/sign-up/email", body: ada }),
++|      createLambdaContext(),
++|    );
++|    assert.equal(signedUp.statusCode, 200, signedUp.body);
++|    const headers = { Authorization: "Bearer " + JSON.parse(signedUp.body).token };
++|
++|    const bad = await postNote(createRestApiEvent({ method: "POST", headers, body: {} }), createLambdaContext());
+|    assert.equal(bad.statusCode, 400);
+|    assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["title"]);
+|
+|    const written = await postNote(
+-|      createRestApiEvent({ method: "POST", body: { title: "Milk" } }),
++|      createRestApiEvent({ method: "POST", headers, body: { title: "Milk" } }),
+|      createLambdaContext(),
+|    );
+|    assert.equal(written.statusCode, 201, written.body);
+|
+-|    const found = await getNotes(createRestApiEvent(), createLambdaContext());
++|    const found = await getNotes(createRestApiEvent({ headers }), createLambdaContext());
+|    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
++|    assert.equal((await getNotes(createRestApiEvent(), createLambdaContext())).statusCode, 401);
+|  }));
+`,
+};
+
+/**
+ * Returns the files of notes.
+ *
+ * @param haveUsers True if each note belongs to a user with an account.
+ * @returns Contents by path.
+ */
+export function renderNotes(haveUsers: boolean): Record<string, string> {
+  const other = haveUsers ? /^-\|.*\n/gm : /^\+\|.*\n/gm;
+  const files = { ...NOTES, [`migrations/000${haveUsers ? 2 : 1}_notes.sql`]: MIGRATION };
+  return Object.fromEntries(
+    Object.entries(files).map((
+      [path, text],
+    ) => [path, text.replace(other, "").replace(/^[+-]?\|/gm, "")]),
+  );
+}
+
+/** The routes of accounts. */
+export const AUTH_ROUTE_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/functions/api/auth/[...proxy].any.ts":
+    `|import { createAuthHandler } from "@trellis/fn/auth";
+|import { getAuth } from "../../../auth.ts";
+|
+|// all routes of better-auth: sign-up, sign-in, sign-out, get-session, callbacks of providers, plugins
+|export const handler = createAuthHandler(getAuth);
+`,
+  "src/functions/schedule/auth_cleanup.ts":
+    `|import { createAuthCleanupHandler } from "@trellis/fn/auth";
+|import { getAuth } from "../../auth.ts";
+|
+|// removes expired sessions, verifications and rate limits, once a day
+|export const handler = createAuthCleanupHandler(getAuth);
 `,
 });
 

@@ -1,17 +1,10 @@
-import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { ACCOUNT_FILES } from "./account_files.ts";
-import { API_FILES } from "./api_files.ts";
 import type { ConfigParts } from "./config_file.ts";
 import { ENV_EXAMPLE } from "./database_files.ts";
 import { JOB_FILES } from "./job_files.ts";
-import { NOTE_FILES, renderAuthConfig } from "./note_files.ts";
-import {
-  AUTH_ROUTE_FILES,
-  NOTE_ROUTE_FILES,
-  NOTE_SCHEMA_FILES,
-  NOTE_TEST_FILES,
-} from "./route_files.ts";
+import { AUTH_ROUTE_FILES, renderAuthConfig, renderNotes } from "./note_files.ts";
 import type { TemplateName } from "./template_name.ts";
 import type { VERSIONS } from "./versions.ts";
 
@@ -33,7 +26,7 @@ const SECRETS = "@aws-sdk/client-secrets-manager";
 
 const API: ProjectTemplate = {
   title: "An API of Lambda functions with notes in a table.",
-  files: { ...API_FILES, ...NOTE_SCHEMA_FILES },
+  files: renderNotes(false),
   config: {
     environment: [],
     infra: [],
@@ -47,16 +40,17 @@ const API: ProjectTemplate = {
 
 const AUTH_TABLES = `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`;
 
+// the template accounts has a test of its own
+const { "tests/notes.test.ts": NOTE_TEST, ...NOTE_FILES } = renderNotes(true);
+
 const NOTES: ProjectTemplate = {
   title: "An API of Lambda functions with sign-up, sessions and notes.",
   files: {
     "migrations/0001_auth.sql": AUTH_TABLES,
     ...NOTE_FILES,
+    "tests/notes.test.ts": NOTE_TEST,
     "src/auth.ts": renderAuthConfig(),
     ...AUTH_ROUTE_FILES,
-    ...NOTE_ROUTE_FILES,
-    ...NOTE_SCHEMA_FILES,
-    ...NOTE_TEST_FILES,
   },
   config: {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
@@ -83,8 +77,6 @@ const ACCOUNTS: ProjectTemplate = {
     "migrations/0001_auth.sql": AUTH_TABLES,
     ...NOTE_FILES,
     ...AUTH_ROUTE_FILES,
-    ...NOTE_ROUTE_FILES,
-    ...NOTE_SCHEMA_FILES,
     ...ACCOUNT_FILES,
   },
   config: {

@@ -1,18 +1,5 @@
+import { PROJECT_COMMANDS, type ProjectRuntime } from "./project_runtime.ts";
 import type { ProjectTemplate } from "./project_template.ts";
-
-/** The commands of a project. */
-export interface ProjectCommands {
-  readonly install: string;
-  readonly dev: string;
-  readonly test: string;
-  readonly check: string;
-  readonly generate: string;
-  /** Writes a migration; its name follows. */
-  readonly migration: string;
-  readonly build: string;
-  readonly grants: string;
-  readonly ci: string;
-}
 
 /**
  * Renders the README of a new project.
@@ -22,26 +9,27 @@ export interface ProjectCommands {
 export function renderReadme(
   name: string,
   { title, paths, files }: ProjectTemplate,
-  commands: ProjectCommands,
+  runtime: ProjectRuntime,
 ): string {
+  const { install, run, test, trellis } = PROJECT_COMMANDS[runtime];
   const lines = [
-    [commands.install, "first; commit the lock file"],
+    [install, "first; commit the lock file"],
     [
-      commands.dev,
+      `${run} dev`,
       "run all functions on http://localhost:8787 with an embedded Postgres and live reload",
     ],
-    [commands.test, "run the tests with a test database"],
-    [commands.check, "check types"],
+    [test, "run the tests with a test database"],
+    [`${run} check`, "check types"],
     [
-      commands.generate,
+      `${run} generate`,
       "generate database grants, Terraform and the OpenAPI document; commit these files",
     ],
-    [commands.build, "bundle each function into dist/"],
+    [`${run} build`, "bundle each function into dist/"],
     [
-      commands.grants,
+      `${trellis} db apply-permissions`,
       "create database roles and grants, after trellis db migrate; trellis deploy does both",
     ],
-    [commands.ci, "run all checks before a merge"],
+    [`${run} ci`, "run all checks before a merge"],
   ];
   const rows = paths.map(([path, content]) => `| \`${path}\` | ${content} |\n`).join("");
   const count = Object.keys(files).filter((path) => path.startsWith("migrations/")).length;
@@ -67,7 +55,7 @@ ${rows}| \`src/queries/\` | statements; their tables become the grants of the fu
 | \`trellis.config.ts\` | settings of the \`trellis\` commands |
 | \`tests/\` | tests that pass events to handlers and check responses |
 
-To add a route, add a file. To add or change a table, edit \`src/schema.ts\` and write its migration: \`${commands.migration} <name>\` creates
+To add a route, add a file. To add or change a table, edit \`src/schema.ts\` and write its migration: \`${trellis} generate migration <name>\` creates
 \`migrations/${next}_<name>.sql\`. Read the file. \`trellis dev\` applies it while it runs.
 `;
 }

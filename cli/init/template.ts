@@ -34,6 +34,8 @@ export function createProjectFiles(
   const chosen = PROJECT_TEMPLATES[template];
   const files = {
     ...(runtime === "node" ? nodeFiles(name, chosen) : denoFiles(name, chosen)),
+    ".gitignore": (runtime === "node" ? "node_modules/\n" : "") +
+      "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
     // with other line endings, the hashes of applied migrations change
     ".gitattributes": "* text=auto eol=lf\n",
     ".env.example":

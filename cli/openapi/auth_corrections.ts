@@ -1,4 +1,4 @@
-import { CONFIRMING_ROUTES } from "../../auth/accounts/taken_addresses.ts";
+import { CONFIRMING_ROUTES } from "../../auth/accounts/route_failures.ts";
 
 type Json = Record<string, unknown>;
 
@@ -29,7 +29,7 @@ export function completeResponses(
     ...method === "POST" && path === "/get-session" && {
       405: { description: "Method Not Allowed. Use GET." },
     },
-    // answered by this package, see auth/accounts/taken_addresses.ts
+    // answered by this package, see auth/accounts/route_failures.ts
     ...confirms(method, path) && {
       422: { description: "Unprocessable Content. Another account has taken the address." },
     },

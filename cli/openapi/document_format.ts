@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { explainMissing } from "../../env/optional_package.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 
 /** The text form of a generated document. */
@@ -31,6 +34,34 @@ export async function getDocumentFormat(file: string): Promise<DocumentFormat> {
     render: (document) => stringify(document, { aliasDuplicateObjects: false, lineWidth: 100 }),
     parse: (text) => parseObject(() => parse(text)),
   };
+}
+
+/**
+ * Parses an OpenAPI document.
+ *
+ * @param file The file, whose name decides the format.
+ * @param text The text. Default: the content of the file.
+ * @param label The name of the document in messages.
+ * @throws {ConfigurationError} If it cannot be read, or is no OpenAPI document.
+ */
+export async function readOpenApi(
+  file: string,
+  text: string = readText(file),
+  label: string = file,
+): Promise<OpenApiDocument> {
+  const document = (await getDocumentFormat(file)).parse(text);
+  if (typeof document?.openapi === "string" && typeof document.paths === "object") {
+    return document as unknown as OpenApiDocument;
+  }
+  throw new ConfigurationError(`${label} is not an OpenAPI document`);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ConfigurationError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function parseObject(read: () => unknown): Record<string, unknown> | undefined {

@@ -10,7 +10,6 @@ import { toPortablePath } from "../files/inside_folder.ts";
 import { loadTogether } from "../project/load_together.ts";
 import type { Place } from "../project/source_map.ts";
 import { readInfo } from "./openapi_files.ts";
-import { prefixSchemas } from "./prefix_schemas.ts";
 import { OPERATIONS_READER, type OperationsData, type ReadOperations } from "./read_operations.ts";
 import type { OpenApiFinding } from "./schema_findings.ts";
 
@@ -91,4 +90,28 @@ async function describeAuth(
     const message = `the auth routes cannot be described: ${error.message}`;
     return { document, findings: [{ file, line, message }] };
   }
+}
+
+const SCHEMAS = "#/components/schemas/";
+
+/**
+ * Puts a prefix before the names of all schemas of a document.
+ *
+ * @returns A new document; the same for an empty prefix.
+ */
+function prefixSchemas(document: OpenApiDocument, prefix: string): OpenApiDocument {
+  if (prefix === "") return document;
+  const renamed = JSON.parse(
+    JSON.stringify(document),
+    (key, value) =>
+      isReference(key, value) ? SCHEMAS + prefix + value.slice(SCHEMAS.length) : value,
+  ) as OpenApiDocument;
+  renamed.components.schemas = Object.fromEntries(
+    Object.entries(renamed.components.schemas).map(([name, schema]) => [prefix + name, schema]),
+  );
+  return renamed;
+}
+
+function isReference(key: string, value: unknown): value is string {
+  return key === "$ref" && typeof value === "string" && value.startsWith(SCHEMAS);
 }

@@ -7,7 +7,6 @@ import {
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
-import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { Router } from "../../router/define_router.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -60,7 +59,7 @@ const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"]
 
 /** Builds the document of the loaded handlers. Runs in the process that loads them. */
 export function read(fn: LoadedFunction): ReadOperations {
-  const { modules, data } = fn.module as unknown as TogetherModule<OperationsData>;
+  const { modules, data } = fn.module as TogetherModule<OperationsData>;
   const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
   const { operations, authFunctions, undescribed } = readFunctions(fn, modules, data, schemas);
   const warnings: OpenApiFinding[] = [];
@@ -78,7 +77,7 @@ export function read(fn: LoadedFunction): ReadOperations {
   const { names, clashes } = nameSchemas(schemas.named);
   const document = buildOpenApiDocument(data.info, routes, data.servers, {
     version: data.version,
-    apiKeyHeader: readApiKeyHeader(fn, operations, warnings),
+    apiKeyHeader: readApiKeyHeader(operations, warnings),
     additionalSchemas,
     schemaNames: names,
     onIssue: (issue) => schemas.addIssue(issue.schema, issue),
@@ -160,14 +159,14 @@ function readFunction(
   } else {
     const { operation } = definition.value as { operation: RegisteredOperation };
     const [options, run] = definition.args as [{ operationName?: string }, { name?: string }];
-    const problem = checkMetadata(operation.openapi);
-    if (problem !== undefined) schemas.add({ ...place, message: problem });
+    const problems = checkMetadata(operation.openapi);
+    for (const message of problems) schemas.add({ ...place, message });
     operations.push({
       fn,
       ...place,
       ...run.name && { functionName: findSourceName(run.name, place.file) },
       operationName: options.operationName,
-      openapi: problem === undefined ? operation.openapi : {},
+      openapi: problems.length === 0 ? operation.openapi : {},
       registered: operation,
       definition,
     });
@@ -268,17 +267,11 @@ function readAdditional(
 
 /** Reads the header of API keys; `undefined` for the default. */
 function readApiKeyHeader(
-  fn: LoadedFunction,
   operations: readonly SourceOperation[],
   warnings: OpenApiFinding[],
 ): string | undefined {
   if (!operations.some(({ registered }) => registered.auth === "api-key")) return undefined;
-  const found = fn.list("configureApiKeyAuth").flatMap(({ args, place }) => {
-    const options = args[1] as ApiKeyAuthOptions;
-    const [header] = resolveApiKeyOptions(options).headers;
-    const given = [options.plugin ?? {}].flat().flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders);
-    return [{ header: given.find((each) => each.toLowerCase() === header) ?? header, place }];
-  });
+  const found: { readonly header: string; readonly place: { file: string; line: number } }[] = [];
   for (const { registered, definition, file, line } of operations) {
     const { auth } = (definition.args[0] ?? {}) as { auth?: AuthMethod | string };
     if (registered.auth !== "api-key" || typeof auth !== "object") continue;

@@ -1,8 +1,7 @@
 import type { BuildResult, Plugin } from "esbuild";
-import { join } from "node:path";
-import { ImportAliases } from "../sources/import_aliases.ts";
-import { getPackageName, toBareSpecifier } from "../sources/package_specifier.ts";
-import { resolveModule, TRELLIS } from "../sources/resolve_module.ts";
+import { dirname, join } from "node:path";
+import { DenoImports } from "../sources/deno_imports.ts";
+import { isTrellis, toBareSpecifier } from "../sources/package_specifier.ts";
 import type { SourceEditor } from "../sources/edited_sources.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { BuildError, toBuildError } from "../sources/build_error.ts";
@@ -106,22 +105,16 @@ async function bundle(
 
 /** Creates the editor that marks the definitions of the project's sources. */
 function definitionsEditor(runs: Runs): SourceEditor {
-  const aliases = new ImportAliases();
+  const imports = new DenoImports();
   return {
     wants: (path, text) =>
       !/[\\/]node_modules[\\/]/.test(path) && /\b(?:define|create|configure|secret)/.test(text),
     edit: ({ path, program }) => {
-      const isOwn = (specifier: string) => isOwnSpecifier(specifier, path, aliases);
+      const isOwn = (specifier: string) =>
+        isTrellis(toBareSpecifier(imports.find(specifier, dirname(path)) ?? specifier));
       return { edits: markDefinitions(program as unknown as AnyNode, { isOwn, runs }) };
     },
   };
-}
-
-function isOwnSpecifier(specifier: string, importer: string, aliases: ImportAliases): boolean {
-  if (getPackageName(toBareSpecifier(specifier)) === TRELLIS) return true;
-  if (specifier.startsWith(".")) return false;
-  const found = resolveModule(specifier, importer, aliases);
-  return found.kind === "package" && getPackageName(found.name) === TRELLIS;
 }
 
 const ENVIRONMENT = "trellis-environment";

@@ -86,7 +86,7 @@ export function readBundleSyntax(
         break;
       case "MemberExpression": {
         if (node.computed) break;
-        const { name } = node.property as unknown as { name: string };
+        const { name } = node.property as { name: string };
         memberNames.add(name);
         const parent = parents.get(node);
         if (parent?.type === "CallExpression" && parent.callee === node) calledNames.add(name);

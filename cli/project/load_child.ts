@@ -9,6 +9,8 @@ import { basename, dirname, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
+import { checkAuthOptions } from "../../auth/config/check_auth_options.ts";
+import type { AuthConfig } from "../../auth/config/config.ts";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
 import { parseSyntax } from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
@@ -62,11 +64,15 @@ function begin(environment: Environment): Loading {
 const OWN_FILE = toPath(import.meta.url);
 const ENV_FOLDER = toPath(new URL("../../env/", import.meta.url).href)!;
 
+/** Functions with the configuration of accounts, whose options a function itself checks only in part. */
+const CONFIGURES_AUTH = /^(?:defineAuth|configureSessionAuth)$/;
+
 const NOTHING = begin(FIRST);
 let loading: Loading | undefined;
 
 const recorder: Recorder = {
   add(definition): void {
+    if (CONFIGURES_AUTH.test(definition.name)) checkAuthOptions(definition.args[1] as AuthConfig);
     loading?.definitions.push({ definition, stack: captureStack() });
   },
   getStandIn: fill,
@@ -103,7 +109,7 @@ function captureStack(): readonly NodeJS.CallSite[] {
   return stack;
 }
 
-/** `process.env` of the project. */
+/** `process.env` of the project. A `Proxy`, because any variable may be read, and each is noted. */
 const projectEnvironment = new Proxy(process.env, {
   get(target, name) {
     const value = target[name as string];

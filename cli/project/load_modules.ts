@@ -31,6 +31,8 @@ export interface LoadedModules {
   readonly value?: unknown;
   /** The configurations of `defineAuth` and `configureSessionAuth`. */
   readonly configs: readonly AuthConfig[];
+  /** The exports of the file with the auth tables. */
+  readonly authTables: Readonly<Record<string, unknown>>;
   /** The statements of `defineStatement`. */
   readonly statements: readonly DeclaredStatement[];
 }
@@ -86,9 +88,13 @@ export function findSources(root: string, start: string, pattern: RegExp): strin
 export async function loadModules(options: ModuleOptions): Promise<LoadedModules> {
   const { root, schemaFile, files, name } = options;
   const { build } = await loadEsbuild("trellis generate");
-  const contents = name === undefined
-    ? files.map((each) => `import ${JSON.stringify(`./${each}`)};`).join("\n")
-    : `export { ${name} as value } from ${JSON.stringify(`./${files[0]}`)};`;
+  const modules = name === undefined
+    ? files.map((each) => `import ${JSON.stringify(`./${each}`)};`)
+    : [`export { ${name} as value } from ${JSON.stringify(`./${files[0]}`)};`];
+  const contents = [
+    ...modules,
+    ...existsSync(schemaFile) ? [`export * as authTables from ${JSON.stringify(schemaFile)};`] : [],
+  ].join("\n");
   const code = await build({
     stdin: { contents, resolveDir: root, sourcefile: join(root, "loaded-modules.ts") },
     outfile: join(root, "loaded-modules.mjs"),
@@ -129,8 +135,14 @@ async function execute(
   const globals = globalThis as Record<symbol, unknown>;
   globals[Symbol.for(RECORD)] = configs;
   try {
-    const { value } = await importBundle<{ value?: unknown }>(root, "loaded-modules", code);
-    return { value, configs, statements: listStatements().filter((each) => !before.has(each)) };
+    type Exports = { value?: unknown } & Partial<Pick<LoadedModules, "authTables">>;
+    const { value, authTables = {} } = await importBundle<Exports>(root, "loaded-modules", code);
+    return {
+      value,
+      configs,
+      authTables,
+      statements: listStatements().filter((each) => !before.has(each)),
+    };
   } catch (cause) {
     throw new ConfigurationError(
       `${files.join(", ")} cannot be loaded: ${

@@ -33,7 +33,7 @@ export interface LoadTogetherOptions {
 }
 
 /** The exports of the module that the reader gets. */
-export interface TogetherModule<Data> {
+export interface TogetherModule<Data> extends Readonly<Record<string, unknown>> {
   /** All modules of the project that were loaded, by their paths relative to it. */
   readonly modules: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly data: Data;

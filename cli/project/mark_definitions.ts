@@ -29,7 +29,7 @@ const TRANSPORT = new Set(["configureMail", "createSmtpTransport", "createSesTra
 /** Functions of this package whose second argument is the configuration of sessions. */
 const SESSIONS = new Set(["configureSessionAuth", "defineAuth"]);
 
-interface Declarator {
+interface Declarator extends AnyNode {
   readonly id: AnyNode;
   readonly init: AnyNode | null;
 }
@@ -85,7 +85,7 @@ export function markDefinitions(program: AnyNode, { isOwn, runs }: MarkOptions):
   }
 
   function visit(node: AnyNode): void {
-    if (node.type === "VariableDeclarator" && splitPattern(node as unknown as Declarator)) return;
+    if (node.type === "VariableDeclarator" && splitPattern(node as Declarator)) return;
     if (isDefinition(node)) {
       edits.push({ start: node.start, end: node.start, text: "/* @__PURE__ */ (() => " });
       edits.push({ start: node.end, end: node.end, text: ")()" });
@@ -141,7 +141,7 @@ function emptyConfigurations(
   const named = new Set<string>();
   function visit(node: AnyNode): void {
     if (node.type === "VariableDeclarator") {
-      const { id, init } = node as unknown as Declarator;
+      const { id, init } = node as Declarator;
       if (id.type === "Identifier" && init?.type === "ObjectExpression") {
         constants.set(id.name as string, init);
       }
@@ -225,7 +225,7 @@ function listDefiners(
         | AnyNode
         | null;
     if (declaration?.type !== "VariableDeclaration") continue;
-    for (const { id } of declaration.declarations as unknown as { id: AnyNode }[]) {
+    for (const { id } of declaration.declarations as { id: AnyNode }[]) {
       if (id.type !== "ObjectPattern") continue;
       for (const property of id.properties as AnyNode[]) {
         const key = (property.key as AnyNode | undefined)?.name as string | undefined;

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { FileChange } from "../files/generated_files.ts";

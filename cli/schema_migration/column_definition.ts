@@ -1,5 +1,5 @@
 import { is, SQL } from "drizzle-orm";
-import { type PgColumn, PgDialect } from "drizzle-orm/pg-core";
+import { type PgColumn, PgDialect, type PgSequenceOptions } from "drizzle-orm/pg-core";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { findEnum } from "./declared_objects.ts";
 
@@ -59,8 +59,16 @@ function renderGenerated(column: PgColumn): string {
 function renderIdentity({ generatedIdentity }: PgColumn): string {
   if (generatedIdentity === undefined) return "";
   const { type, sequenceOptions = {} } = generatedIdentity;
-  const { increment, minValue, maxValue, startWith, cache, cycle } = sequenceOptions;
-  const options = [
+  const options = renderSequenceOptions(sequenceOptions);
+  const kind = type === "always" ? "ALWAYS" : "BY DEFAULT";
+  return `GENERATED ${kind} AS IDENTITY${options === "" ? "" : ` (${options})`}`;
+}
+
+/** Renders the options of a sequence or an identity column: `INCREMENT BY 1 MINVALUE 1`. */
+export function renderSequenceOptions(
+  { increment, minValue, maxValue, startWith, cache, cycle }: PgSequenceOptions,
+): string {
+  return [
     increment === undefined ? "" : `INCREMENT BY ${increment}`,
     minValue === undefined ? "" : `MINVALUE ${minValue}`,
     maxValue === undefined ? "" : `MAXVALUE ${maxValue}`,
@@ -68,6 +76,4 @@ function renderIdentity({ generatedIdentity }: PgColumn): string {
     cache === undefined ? "" : `CACHE ${cache}`,
     cycle === true ? "CYCLE" : "",
   ].filter((part) => part !== "").join(" ");
-  const kind = type === "always" ? "ALWAYS" : "BY DEFAULT";
-  return `GENERATED ${kind} AS IDENTITY${options === "" ? "" : ` (${options})`}`;
 }

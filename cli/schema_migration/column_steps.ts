@@ -1,6 +1,6 @@
 import { quoteName } from "../../sql/quote.ts";
 import type { CatalogColumn } from "./catalog.ts";
-import type { Step } from "./step.ts";
+import type { Step } from "./difference.ts";
 
 const SERIAL_TYPES: Readonly<Record<string, string>> = {
   smallint: "smallserial",

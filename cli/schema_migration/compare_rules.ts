@@ -1,7 +1,7 @@
 import { qualify, quoteName } from "../../sql/quote.ts";
 import { type CatalogRule, type CatalogTable, getLabel, quoteTable } from "./catalog.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Step } from "./step.ts";
+import type { Step } from "./difference.ts";
 
 /** The difference between the constraints and indexes of a table. */
 export interface RuleDifference {

@@ -10,8 +10,7 @@ import {
 import { addColumn, alterColumn, dropColumn } from "./column_steps.ts";
 import { compareRules, createRule, dropRule } from "./compare_rules.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Comparison, Difference } from "./difference.ts";
-import type { Step } from "./step.ts";
+import type { Comparison, Difference, Step } from "./difference.ts";
 
 /** Statements by the order in which they run. */
 interface Stages {

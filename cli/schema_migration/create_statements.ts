@@ -13,7 +13,7 @@ import {
 } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
-import { renderColumn, renderSql } from "./column_definition.ts";
+import { renderColumn, renderSequenceOptions, renderSql } from "./column_definition.ts";
 import type { DeclaredObjects } from "./declared_objects.ts";
 
 /**
@@ -50,16 +50,8 @@ function nameTable(table: PgTable): string {
 }
 
 function createSequence({ schema, seqName, seqOptions = {} }: PgSequence): string {
-  const { increment, minValue, maxValue, startWith, cache, cycle } = seqOptions;
-  const options = [
-    ["INCREMENT BY", increment],
-    ["MINVALUE", minValue],
-    ["MAXVALUE", maxValue],
-    ["START WITH", startWith],
-    ["CACHE", cache],
-  ].filter(([, value]) => value !== undefined).map(([name, value]) => ` ${name} ${value}`);
   const name = qualify(schema ?? "public", seqName ?? "");
-  return `CREATE SEQUENCE ${name} ${options.join("").trim()}${cycle === true ? " CYCLE" : ""}`;
+  return `CREATE SEQUENCE ${name} ${renderSequenceOptions(seqOptions)}`;
 }
 
 function createTable(table: PgTable): string {

@@ -1,6 +1,5 @@
 import type { Catalog } from "./catalog.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Step } from "./step.ts";
 
 /** The difference between two databases. */
 export interface Difference {
@@ -20,4 +19,16 @@ export interface Comparison {
   /** The statements that create all of the schema. */
   readonly created: readonly string[];
   readonly decisions: Decisions;
+}
+
+/** A statement of a migration. */
+export interface Step {
+  readonly sql: string;
+  /** What is lost, or when the statement fails; omitted if no data can be lost. */
+  readonly risk?: string;
+}
+
+/** Renders a statement for a migration. What it may lose is in a comment. */
+export function renderStep({ sql, risk }: Step): string {
+  return risk === undefined ? `${sql};` : `-- Warning: ${risk}.\n${sql};`;
 }

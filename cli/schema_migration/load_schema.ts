@@ -1,4 +1,4 @@
-import type { BuildResult } from "esbuild";
+import type { BuildResult, StdinOptions } from "esbuild";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -43,12 +43,27 @@ export function listSchemaFiles(root: string, { database, auth }: ResolvedConfig
  * @throws {ConfigurationError} If a module cannot be loaded or esbuild is not installed.
  */
 export async function loadSchema(root: string, files: readonly string[]): Promise<unknown[]> {
-  const { build } = await loadEsbuild(COMMAND);
   const contents = files.map((file, index) =>
     `export * as module${index} from ${JSON.stringify(`./${file.replace(/^\.\//, "")}`)};`
   ).join("\n");
+  const source = { contents, resolveDir: root, sourcefile: join(root, "schema-modules.ts") };
+  type Modules = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  const modules = await loadExports<Modules>(root, source, files.join(", "));
+  return [...new Set(Object.values(modules).flatMap((module) => Object.values(module)))];
+}
+
+/**
+ * Loads a text with drizzle tables, as if it were a module of the project.
+ *
+ * @param name The modules in messages.
+ * @returns Its exports.
+ * @throws {BuildError} If it cannot be built.
+ * @throws {ConfigurationError} If it cannot be loaded or esbuild is not installed.
+ */
+export async function loadExports<T>(root: string, source: StdinOptions, name: string): Promise<T> {
+  const { build } = await loadEsbuild(COMMAND);
   const code = await build({
-    stdin: { contents, resolveDir: root, sourcefile: join(root, "schema-modules.ts") },
+    stdin: { loader: "ts", ...source },
     absWorkingDir: root,
     ...LOCAL_BUILD,
     plugins: [localResolver(root, new Map())],
@@ -58,12 +73,10 @@ export async function loadSchema(root: string, files: readonly string[]): Promis
       throw toBuildError("generate migration", error);
     },
   );
-  type Modules = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  const modules = await importBundle<Modules>(root, "schema", code).catch((cause: Error) => {
+  return await importBundle<T>(root, "schema", code).catch((cause: Error) => {
     throw new ConfigurationError(
-      `${files.join(", ")} cannot be loaded: ${cause.message}. The modules run without a database`,
+      `${name} cannot be loaded: ${cause.message}. The modules run without a database`,
       { cause },
     );
   });
-  return [...new Set(Object.values(modules).flatMap((module) => Object.values(module)))];
 }

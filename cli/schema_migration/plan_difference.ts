@@ -7,11 +7,9 @@ import { compareCatalogs } from "./compare_catalogs.ts";
 import { listCreateStatements } from "./create_statements.ts";
 import { type DeclaredObjects, findDeclaredObjects } from "./declared_objects.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Difference } from "./difference.ts";
-import { readCatalog } from "./read_catalog.ts";
+import type { Difference, Step } from "./difference.ts";
+import { readCatalog, readSchemaCatalog } from "./read_catalog.ts";
 import { planRename } from "./rename_steps.ts";
-import { readSchemaCatalog } from "./schema_catalog.ts";
-import type { Step } from "./step.ts";
 
 /** Options of {@link planDifference}. */
 export interface DifferenceOptions {

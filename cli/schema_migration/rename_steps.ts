@@ -1,6 +1,6 @@
 import { quoteName } from "../../sql/quote.ts";
 import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
-import type { Step } from "./step.ts";
+import type { Step } from "./difference.ts";
 
 const RISK = "code that is still running uses the old name";
 

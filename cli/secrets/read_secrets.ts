@@ -31,7 +31,7 @@ export async function readStageSecrets(
   const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
   if (errors.length > 0) {
     for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
-    return { exitCode: ExitCode.Found, unresolved: errors };
+    return { exitCode: ExitCode.Found, errors };
   }
   const prefix = `${projectName}-${stage}`;
   const region = getStageRegion(resolveStage(config.infra, projectName, stage));

@@ -1,6 +1,5 @@
 import { limitClient } from "../../env/limit_request.ts";
-import { explainMissing } from "../../env/optional_package.ts";
-import { ENV_PACKAGES } from "../../env/optional_packages.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../../env/optional_package.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 
 const LIMIT_MS = 30_000;
@@ -40,7 +39,7 @@ export function openSecretValues(
 ): SecretValues {
   const loadSecrets = async () => {
     const library = await import("@aws-sdk/client-secrets-manager").catch(
-      explainMissing(ENV_PACKAGES, "@aws-sdk/client-secrets-manager", "trellis secrets"),
+      explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-secrets-manager", "trellis secrets"),
     );
     return {
       ...library,
@@ -49,7 +48,7 @@ export function openSecretValues(
   };
   const loadParameters = async () => {
     const library = await import("@aws-sdk/client-ssm").catch(
-      explainMissing(ENV_PACKAGES, "@aws-sdk/client-ssm", "trellis secrets"),
+      explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-ssm", "trellis secrets"),
     );
     return { ...library, client: limitClient(new library.SSMClient(settings), PARAMETERS_LIMIT) };
   };
@@ -114,4 +113,10 @@ const MAX_PARAMETERS = 10;
 
 function undefinedIfMissing(error: unknown): undefined {
   if ((error as Error).name !== "ResourceNotFoundException") throw error;
+}
+
+/** Returns 32 random bytes in hexadecimal. */
+export function generateSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

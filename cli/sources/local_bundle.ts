@@ -1,12 +1,11 @@
-import type { BuildOptions, BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import type { BuildOptions, BuildResult, OnResolveResult, Plugin } from "esbuild";
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import process from "node:process";
+import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isInsideFolder } from "../files/inside_folder.ts";
-import { ImportAliases } from "./import_aliases.ts";
-import { getPackageName } from "./package_specifier.ts";
-import { resolveModule, TRELLIS } from "./resolve_module.ts";
+import { DenoImports } from "./deno_imports.ts";
+import { isTrellis, toBareSpecifier } from "./package_specifier.ts";
 import { besideFilesEditor } from "./beside_files.ts";
 import { createSourceReader, editedSourcesPlugin, type SourceEditor } from "./edited_sources.ts";
 import { nameEntryPoints } from "./entry_points.ts";
@@ -60,7 +59,6 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
   const { name, file, root, outfile } = options;
   const { entryPoints, plugin } = nameEntryPoints([file]);
   const { build } = await loadEsbuild("trellis dev");
-  inputs.set(file, getStamp(file));
   let result: BuildResult<{ write: false }>;
   try {
     result = await build({
@@ -107,69 +105,50 @@ export function localResolver(
   editors: readonly SourceEditor[] = [],
   usesInstalled = false,
 ): Plugin {
-  // created for each build, because the files that define aliases may have changed
-  const aliases = new ImportAliases();
+  // created for each build, because import maps may have changed
+  const imports = new DenoImports();
   return {
     name: "trellis",
     setup(build): void {
+      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => {
+        // before it is read, so that a later change is seen
+        inputs.set(path, getStamp(path));
+        return undefined;
+      });
       const reader = createSourceReader(build.esbuild, root);
       editedSourcesPlugin(reader, [localFilesEditor(root, inputs), ...editors]).setup(build);
-      build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
+      // esbuild resolves relative paths itself
+      build.onResolve({ filter: /^[^./]/ }, async (args): Promise<OnResolveResult | undefined> => {
+        const { path, kind, importer, resolveDir, pluginData } = args;
         if (
-          args.kind === "entry-point" || args.path.startsWith("node:") ||
-          args.pluginData === DELEGATED
+          kind === "entry-point" || pluginData === DELEGATED || isAbsolute(path) ||
+          /^(?:node|data):/.test(path)
         ) return undefined;
-        const found = resolveModule(args.path, args.importer, aliases);
-        if (found.kind === "file") {
-          inputs.set(found.path, getStamp(found.path));
-          return { path: found.path };
-        }
-        if (found.kind === "data" && args.path.startsWith(".")) {
-          const path = resolve(args.resolveDir, args.path);
-          inputs.set(path, getStamp(path));
-        }
-        if (found.kind !== "package") return undefined;
-        if (getPackageName(found.name) === TRELLIS) {
-          const own = resolveOwnModule(found.name);
+        const target = imports.find(path, resolveDir) ?? path;
+        const name = toBareSpecifier(target);
+        if (isTrellis(name)) {
+          const own = resolveOwnModule(name);
           return own === undefined
-            ? { errors: [{ text: `Unknown entry point ${found.name}` }] }
+            ? { errors: [{ text: `Unknown entry point ${name}` }] }
             : { path: own, external: true };
         }
-        const specifier = isDeno ? denoSpecifier(args, aliases) : undefined;
-        const isRegistered = /^(?:npm|jsr|https?):/.test(specifier ?? "");
-        if (specifier !== undefined && (isRegistered || !usesInstalled)) {
-          return { path: specifier, external: true };
-        }
-        if (specifier === undefined && isInsideFolder(root, args.importer)) {
-          return { path: found.name, external: true };
-        }
-        // packages of a linked package cannot be resolved from the bundle's folder
-        const { path } = await build.resolve(found.name, {
-          kind: args.kind,
-          resolveDir: args.resolveDir,
-          importer: args.importer,
+        if (isDeno && /^(?:npm|jsr|https?):/.test(target)) return { path: target, external: true };
+        const found = await build.resolve(name, {
+          kind,
+          resolveDir,
+          importer,
           pluginData: DELEGATED,
         });
-        return {
-          path: /^[/\\]|^[A-Za-z]:/.test(path) ? pathToFileURL(path).href : found.name,
-          external: true,
-        };
+        if (found.errors.length > 0) {
+          // a package that is missing is an error when it is imported
+          return /^[#/]/.test(name) ? undefined : { path: name, external: true };
+        }
+        const isInstalled = /[\\/]node_modules[\\/]/.test(found.path);
+        if (found.external || !isInstalled) return { path: found.path, external: found.external };
+        // packages of a linked package cannot be resolved from the bundle's folder
+        const isReachable = isDeno ? !usesInstalled : isInsideFolder(root, importer);
+        return { path: isReachable ? name : pathToFileURL(found.path).href, external: true };
       });
     },
   };
-}
-
-/**
- * Resolves a specifier with the project's import map, which may differ from that of the CLI
- * process.
- */
-function denoSpecifier({ path, resolveDir }: OnResolveArgs, aliases: ImportAliases): string {
-  if (/^(?:npm|jsr|https?):/.test(path)) return path;
-  const [whole] = aliases.find(path, resolveDir).candidates;
-  if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole;
-  const name = getPackageName(path);
-  const [target] = aliases.find(name, resolveDir).candidates;
-  return target !== undefined && /^(?:npm|jsr):/.test(target)
-    ? `${target}${path.slice(name.length)}`
-    : path;
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { TRELLIS } from "./resolve_module.ts";
+import { TRELLIS } from "./package_specifier.ts";
 import { createWrapperCheck } from "./wrapper_packages.ts";
 
 /** Maps modules to packages. A path is absolute, or the URL of a remote module. */

@@ -1,8 +1,7 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import { builtinModules } from "node:module";
 import { isAbsolute } from "node:path";
-import { toBareSpecifier } from "./package_specifier.ts";
-import { isTrellis, TRELLIS } from "./resolve_module.ts";
+import { isTrellis, toBareSpecifier, TRELLIS } from "./package_specifier.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { createPositions, type FindPosition } from "./source_positions.ts";

@@ -1,10 +1,10 @@
-import { TRELLIS } from "./resolve_module.ts";
+import { TRELLIS } from "./package_specifier.ts";
 
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",
   auth: "auth/mod",
   "auth/jwt": "auth/jwt/mod",
-  "auth/schema": "auth/schema",
+  "auth/schema": "auth/tables/schema",
   cli: "cli/mod",
   client: "client/mod",
   core: "core/mod",

@@ -1,3 +1,11 @@
+/** The name of this package. */
+export const TRELLIS = "@trellis/fn";
+
+/** Checks whether a specifier is this package or an entry point of it. */
+export function isTrellis(module: string): boolean {
+  return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
+}
+
 /** Matches `npm:zod@4/v4` and `jsr:/@scope/name@1`: name, version and subpath. */
 const REGISTRY = /^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(@[^/]*)?(\/.*)?$/;
 

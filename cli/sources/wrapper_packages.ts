@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { listParentFolders } from "../files/parent_folders.ts";
-import { getPackageName, withoutVersion } from "./package_specifier.ts";
-import { TRELLIS } from "./resolve_module.ts";
+import { getPackageName, TRELLIS, withoutVersion } from "./package_specifier.ts";
 
 /**
  * Checks whether a package depends on this one, directly or through others.

@@ -25,6 +25,8 @@ export interface CommandOption {
   readonly short?: string;
   /** Placeholder for the value; omitted for a boolean flag. */
   readonly value?: string;
+  /** The values that it may have. */
+  readonly values?: readonly string[];
   /** One sentence. */
   readonly description: string;
 }
@@ -125,8 +127,8 @@ export interface ParsedArguments {
  *
  * @param given The arguments after the command name.
  * @returns Values by option, and arguments in order.
- * @throws {UsageError} If an option is unknown or lacks its value, or an argument is missing or
- * unexpected.
+ * @throws {UsageError} If an option is unknown, lacks its value or has another one, or an argument is
+ * missing or unexpected.
  */
 export function parseArguments(command: Command, given: readonly string[]): ParsedArguments {
   const known = [...command.options, ...COMMON_OPTIONS];
@@ -143,6 +145,13 @@ export function parseArguments(command: Command, given: readonly string[]): Pars
       ),
     });
     const options = values as Record<string, string | boolean | undefined>;
+    for (const { name, values } of known) {
+      const given = options[name];
+      if (given === undefined || values === undefined || values.includes(String(given))) continue;
+      throw new UsageError(
+        `--${name} must be one of ${values.join(", ")}, got ${JSON.stringify(given)}`,
+      );
+    }
     const missing = expected.slice(positionals.length).find(({ isOptional }) => !isOptional);
     if (missing !== undefined && !options.help) {
       throw new UsageError(`Missing argument <${missing.name}>: trellis ${renderUsage(command)}`);

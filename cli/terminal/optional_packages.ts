@@ -1,14 +1,7 @@
 import { AUTH_PACKAGES } from "../../auth/better_auth/optional_packages.ts";
-import { CLIENT_PACKAGES } from "../../client/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../../database/config/optional_packages.ts";
-import { ENV_PACKAGES } from "../../env/optional_packages.ts";
-import { IDEMPOTENCY_PACKAGES } from "../../idempotency/optional_packages.ts";
-import { JOBS_PACKAGES } from "../../jobs/optional_packages.ts";
-import { MAIL_PACKAGES } from "../../mail/optional_packages.ts";
-import { REALTIME_PACKAGES } from "../../realtime/optional_packages.ts";
-import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
-import { UPLOAD_PACKAGES } from "../../uploads/optional_packages.ts";
-import { ROUTER_PACKAGES } from "../../router/optional_packages.ts";
+import { RUNTIME_PACKAGES } from "../../env/optional_package.ts";
+import { TESTING_PACKAGES } from "../../distsql/server/syntax/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
 export const CLI_PACKAGES = {
@@ -26,16 +19,9 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
   Object.entries({
     ...AUTH_PACKAGES,
     ...CLI_PACKAGES,
-    ...CLIENT_PACKAGES,
     ...DATABASE_PACKAGES,
-    ...ENV_PACKAGES,
-    ...IDEMPOTENCY_PACKAGES,
-    ...JOBS_PACKAGES,
-    ...MAIL_PACKAGES,
-    ...ROUTER_PACKAGES,
-    ...REALTIME_PACKAGES,
+    ...RUNTIME_PACKAGES,
     ...TESTING_PACKAGES,
-    ...UPLOAD_PACKAGES,
   })
     .sort(([a], [b]) => a < b ? -1 : 1),
 );

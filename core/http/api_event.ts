@@ -12,12 +12,12 @@ import type {
 export type ApiEventSource = "rest" | "http" | "alb";
 
 /** Checks whether an event comes from an HTTP API (payload format 2.0) or a function URL. */
-export function isHttpApiEvent(event: ApiEvent): event is HttpApiEvent {
+export function isHttpApiEvent(event: object): event is HttpApiEvent {
   return (event as HttpApiEvent | null)?.version === "2.0";
 }
 
 /** Checks whether an event comes from an Application Load Balancer. */
-export function isAlbEvent(event: ApiEvent): event is AlbEvent {
+export function isAlbEvent(event: object): event is AlbEvent {
   return (event as AlbEvent | null)?.requestContext?.elb !== undefined;
 }
 

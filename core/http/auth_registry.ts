@@ -1,6 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { ApiKeyNeeds, ApiKeyPermissions, AuthMethod, AuthNeeds } from "./auth_method.ts";
-import type { SessionIdentity, SessionNeeds } from "./session.ts";
+import type { ApiKeyPermissions, AuthMethod } from "./auth_method.ts";
 
 /** A checked API key, as handlers see it. It never contains the key or its hash. */
 export interface ApiKeyDetails {
@@ -62,63 +61,36 @@ export interface JwtIdentity<TClaims = JwtClaims> {
   readonly claims: TClaims;
 }
 
-/** Creates the value of the option `auth` from what a handler asks of its callers. */
-export interface ConfiguredMethods {
-  session: (needs: SessionNeeds) => AuthMethod<SessionIdentity>;
-  "api-key": (needs: ApiKeyNeeds) => AuthMethod<ApiKeyIdentity>;
-  jwt: () => AuthMethod<JwtIdentity>;
-}
-
-const SETUP: Readonly<Record<keyof ConfiguredMethods, string>> = {
-  session: "configureSessionAuth(getDb, config) from @trellis/fn/auth",
-  "api-key": "configureApiKeyAuth(getDb, options) from @trellis/fn/auth",
-  jwt: "configureJwtAuth(options) from @trellis/fn/auth/jwt",
-};
-
-const configured: Partial<ConfiguredMethods> = {};
+let configured: AuthMethod | undefined;
 
 /**
- * Configures the meaning of a mode's name in handlers. `auth` fills the slot, and `validation` reads it:
+ * Configures what the name `session` stands for in handlers. `auth` fills the slot, and `validation` reads it:
  * neither imports the other. Values such as `session()` of `defineAuth` need no slot.
  *
- * @param mode The mode.
- * @param create Creates the value, or `undefined` to empty the slot.
+ * @param method The value, or `undefined` to empty the slot.
  */
-export function setConfiguredMethod<Mode extends keyof ConfiguredMethods>(
-  mode: Mode,
-  create: ConfiguredMethods[Mode] | undefined,
-): void {
-  configured[mode] = create;
+export function setConfiguredSession(method: AuthMethod | undefined): void {
+  configured = method;
 }
 
 /**
- * Returns the value of a mode's name. The configuration is looked up at each request, so that the
+ * Returns the value that the name `session` stands for. The configuration is looked up at each request, so that the
  * handler may be defined first.
  *
- * @param mode The mode.
- * @param needs What the handler asks of its callers.
- * @returns The value. Its check throws `ConfigurationError` if the mode is not configured.
+ * @returns The value. Its check throws `ConfigurationError` if nothing is configured.
  */
-export function useConfiguredMethod(
-  mode: keyof ConfiguredMethods,
-  needs: AuthNeeds = {},
-): AuthMethod {
-  let known: ConfiguredMethods[keyof ConfiguredMethods] | undefined;
-  let method: AuthMethod | undefined;
+export function useConfiguredSession(): AuthMethod {
   return {
-    mode,
-    needs,
+    mode: "session",
+    needs: {},
     authenticate(event, setCookie) {
-      const create = configured[mode];
-      if (create === undefined) {
+      if (configured === undefined) {
         throw new ConfigurationError(
-          `A handler has auth '${mode}', which is not configured: call ${
-            SETUP[mode]
-          } at module scope, before the first request`,
+          "A handler has auth 'session', which is not configured: call configureSessionAuth(getDb, config) from " +
+            "@trellis/fn/auth at module scope, before the first request",
         );
       }
-      if (method === undefined || create !== known) method = (known = create)(needs);
-      return method.authenticate(event, setCookie);
+      return configured.authenticate(event, setCookie);
     },
   };
 }

@@ -91,12 +91,8 @@ export function checkClientAddressSource(source: unknown): void {
 
 const HEADER_NAME = /^[\w-]+$/;
 
-const proxies: WeakMap<readonly string[], readonly AddressBlock[]> = new WeakMap();
-
 function parseProxies(texts: readonly string[]): readonly AddressBlock[] {
-  let blocks = proxies.get(texts);
-  if (blocks !== undefined) return blocks;
-  blocks = texts.map((text) => {
+  return texts.map((text) => {
     const block = parseAddressBlock(String(text));
     if (block !== undefined) return block;
     throw new ConfigurationError(
@@ -105,8 +101,6 @@ function parseProxies(texts: readonly string[]): readonly AddressBlock[] {
       }: it must have addresses or blocks such as "10.0.0.0/8" or "2001:db8::/32"`,
     );
   });
-  proxies.set(texts, blocks);
-  return blocks;
 }
 
 /**
@@ -150,16 +144,9 @@ function isFromCdn(event: ApiEvent): boolean {
   return matches;
 }
 
-let parsed: { readonly text: string; readonly secrets: readonly string[] } | undefined;
-
 function readOriginSecrets(): readonly string[] {
-  const text = getOptionalEnv("ORIGIN_VERIFY_SECRET") ?? "";
-  if (parsed?.text !== text) parsed = { text, secrets: parseSecrets(text) };
-  return parsed.secrets;
-}
-
-function parseSecrets(text: string): string[] {
-  if (text === "") return [];
+  const text = getOptionalEnv("ORIGIN_VERIFY_SECRET");
+  if (text === undefined) return [];
   const secrets = text.split(",").map((secret) => secret.trim());
   const position = secrets.findIndex((secret) => !SECRET.test(secret)) + 1;
   if (position === 0) return secrets;

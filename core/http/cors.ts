@@ -1,7 +1,5 @@
 import { getOptionalEnv } from "../../env/get_env.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { getSettings } from "../../observability/settings.ts";
-import { OBJECT_OPTION } from "../option_rules.ts";
 import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
@@ -23,7 +21,7 @@ export type CorsOption = string | readonly string[] | CredentialedOrigins | fals
 export const NO_CORS_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The headers for a page that may not read the response, while others may. */
-export const OTHER_ORIGIN: Readonly<Record<string, string>> = Object.freeze({ Vary: "Origin" });
+const OTHER_ORIGIN: Readonly<Record<string, string>> = Object.freeze({ Vary: "Origin" });
 
 /** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, no path and no slash at the end. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
@@ -39,7 +37,7 @@ export function isCorsOption(value: unknown): boolean {
 }
 
 function isCredentialed(value: unknown): value is CredentialedOrigins {
-  return OBJECT_OPTION[0](value) && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Checks whether the page of a request may send cookies. */
@@ -62,9 +60,6 @@ export function isTrustedPage(event: ApiEvent, origin: string): boolean {
   return isTrusted?.(event, origin) ?? false;
 }
 
-/** The environment's origins, where they cannot change. */
-let kept: readonly string[] | undefined;
-
 /**
  * The CORS headers of a response (Fetch Standard, section 3.3). With several origins the request's own is answered
  * when it is in the list; `Vary` keeps caches from mixing them up.
@@ -83,7 +78,7 @@ export function createCorsHeaders(
   const fixed = typeof option === "string" ? [option] : credentialed ?? option as readonly string[];
   if (fixed === undefined) readOriginsOfEnvironment();
   return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
-    const origins = fixed ?? kept ?? readOriginsOfEnvironment();
+    const origins = fixed ?? readOriginsOfEnvironment();
     const trusts = trust === undefined ? isTrusted : trust ?? undefined;
     if (origins.length === 0 && trusts === undefined) return NO_CORS_HEADERS;
     const origin = getHeader(event, "Origin", "origin");
@@ -152,6 +147,5 @@ function readOriginsOfEnvironment(): readonly string[] {
         "https://example.com, separated by commas, without a path",
     );
   }
-  if (getSettings().fixed) kept = origins;
   return origins;
 }

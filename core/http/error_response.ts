@@ -4,7 +4,7 @@ import type { ValidationError } from "../../errors/http_errors.ts";
 import { logError } from "../../observability/logger.ts";
 import { getHeader } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
-import { getInvocation } from "../get_invocation.ts";
+import { getInvocation } from "./get_invocation.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
 import { setOrigin, UNDECLARED } from "./response_origin.ts";
 
@@ -22,6 +22,9 @@ export interface ErrorBody {
   errors?: Readonly<Record<string, string[]>>;
 }
 
+/** Gives the body of an error response another form, for clients that expect one. */
+export type ErrorBodyFormat = (body: ErrorBody, statusCode: number) => unknown;
+
 /**
  * Turns anything that was thrown into a response that is safe to send: status, headers and code of an `AppError`, 500
  * for everything else. From 500 on the message is the status' own phrase; causes, stacks, SQL and parameters never
@@ -29,6 +32,7 @@ export interface ErrorBody {
  *
  * @param context Lambda's context.
  * @param error Anything that was thrown.
+ * @param format Gets the safe body and returns the body to send. If it throws, the safe body is sent.
  * @returns A plain proxy result.
  *
  * @example
@@ -41,28 +45,7 @@ export interface ErrorBody {
  * console.log(response.statusCode, JSON.parse(response.body).code); // 404 NOT_FOUND
  * ```
  */
-export function buildErrorResponse(context: LambdaContext | undefined, error: unknown): ProxyResult;
-/** Does the same with the arguments swapped. */
-export function buildErrorResponse(error: unknown, context?: LambdaContext): ProxyResult;
-export function buildErrorResponse(first: unknown, second?: unknown): ProxyResult {
-  const [context, error] = isContext(second) || (second === undefined && !isContext(first))
-    ? [second as LambdaContext | undefined, first]
-    : [first as LambdaContext | undefined, second];
-  // errors have their own contract, also in handlers that declare responses
-  return setOrigin(getErrorResponse(context, error), UNDECLARED);
-}
-
-/** Gives the body of an error response another form, for clients that expect one. */
-export type ErrorBodyFormat = (body: ErrorBody, statusCode: number) => unknown;
-
-/**
- * {@link buildErrorResponse} with its arguments in order.
- *
- * @param context Lambda's context.
- * @param error Anything that was thrown.
- * @param format Gets the safe body and returns the body to send. If it throws, the safe body is sent.
- */
-export function getErrorResponse(
+export function buildErrorResponse(
   context: LambdaContext | undefined,
   error: unknown,
   format?: ErrorBodyFormat,
@@ -85,7 +68,11 @@ export function getErrorResponse(
     : format === undefined
     ? safe
     : formatBody(format, safe, status);
-  return { statusCode: status, headers: all, body: JSON.stringify(body) ?? "" };
+  // errors have their own contract, also in handlers that declare responses
+  return setOrigin(
+    { statusCode: status, headers: all, body: JSON.stringify(body) ?? "" },
+    UNDECLARED,
+  );
 }
 
 function formatBody(format: ErrorBodyFormat, safe: ErrorBody, status: number): unknown {
@@ -110,15 +97,6 @@ function toProblem(
     code,
     ...facts,
   };
-}
-
-function isContext(value: unknown): boolean {
-  try {
-    return typeof value === "object" && value !== null &&
-      typeof (value as LambdaContext).awsRequestId === "string";
-  } catch {
-    return false; // a thrown proxy or getter
-  }
 }
 
 interface ReadError {

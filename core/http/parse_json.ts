@@ -1,5 +1,3 @@
-import { isNestedDeeper } from "./json_depth.ts";
-
 /** A parsed value, or an error message that follows the name of the text. */
 export type JsonResult = { value: unknown } | { error: string };
 
@@ -16,14 +14,14 @@ const MAX_LEVELS = 1_000;
  * @returns The value, or the error: `is not valid JSON`.
  */
 export function parseJson(text: string): JsonResult {
-  if (isNestedDeeper(text, MAX_LEVELS)) {
-    return { error: `must not be nested over more than ${MAX_LEVELS} levels` };
-  }
   let value: unknown;
   try {
     value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);
   } catch {
     return { error: "is not valid JSON" };
+  }
+  if (text.length > 2 * MAX_LEVELS && isNestedDeeper(value, MAX_LEVELS)) {
+    return { error: `must not be nested over more than ${MAX_LEVELS} levels` };
   }
   // only a text that looks like it is searched: a reviver for each would more than triple the parsing
   return mayPollute(text) && pollutes(value)
@@ -53,4 +51,24 @@ function pollutes(root: unknown): boolean {
     }
   }
   return false;
+}
+
+/**
+ * Returns whether the arrays and objects of a value are nested in each other over more levels than a limit. Nothing is
+ * called recursively.
+ *
+ * @param root The value of a JSON text.
+ * @param maxLevels The limit.
+ */
+export function isNestedDeeper(root: unknown, maxLevels: number): boolean {
+  let level = [root].filter(isObject);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > maxLevels) return true;
+    level = level.flatMap((value) => Object.values(value).filter(isObject));
+  }
+  return false;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -1,8 +1,8 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
-import { getFieldName } from "../field_errors.ts";
+import { getFieldName } from "./field_errors.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
-import { getInvocation } from "../get_invocation.ts";
+import { getInvocation } from "./get_invocation.ts";
 import type { LambdaContext, ProxyResult } from "./lambda.ts";
 import { setOrigin } from "./response_origin.ts";
 
@@ -73,12 +73,10 @@ function getHeaders(
   text: string,
   correlationId: string | undefined,
 ): Record<string, string | number | boolean> {
-  // both at once, and by their names: an object that a member is added to takes a second piece of memory
-  if (text !== "" && correlationId !== undefined) {
-    return { "Content-Type": "application/json", "X-Correlation-Id": correlationId };
-  }
-  if (text !== "") return { "Content-Type": "application/json" };
-  return correlationId === undefined ? {} : { [CORRELATION_ID_HEADER]: correlationId };
+  return {
+    ...(text !== "" && { "Content-Type": "application/json" }),
+    ...(correlationId !== undefined && { [CORRELATION_ID_HEADER]: correlationId }),
+  };
 }
 
 function parse(body: unknown, schema: StandardSchema): unknown {

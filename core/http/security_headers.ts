@@ -1,4 +1,3 @@
-import { OBJECT_OPTION } from "../option_rules.ts";
 import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
@@ -15,7 +14,7 @@ const HEADER = /^[\w-]+:[\x20-\x7e]+$/;
 
 /** Checks whether a value is a {@link SecurityHeadersOption}. */
 export function isSecurityHeadersOption(value: unknown): boolean {
-  return value === false || (OBJECT_OPTION[0](value) &&
+  return value === false || (typeof value === "object" && value !== null &&
     Object.entries(value as object).every(([name, each]) =>
       (each === false || typeof each === "string") && HEADER.test(`${name}:${each}`)
     ));

@@ -1,5 +1,4 @@
 import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
-import type { ObservedHandler } from "../with_observability.ts";
 
 /** Writes the body of a response. A `Writable` of Node has these members. */
 export interface ResponseWriter {
@@ -29,6 +28,13 @@ export type StreamingHandler = (
   context: LambdaContext,
 ) => Promise<ProxyResult>;
 
+/** A handler inside of its invocation, whose ids are in `metadata`. */
+export type DeliveredHandler<M> = (
+  event: ApiEvent,
+  context: LambdaContext,
+  metadata: M,
+) => ProxyResult | Promise<ProxyResult>;
+
 /** The steps that `streaming` adds to a handler. */
 export interface StreamDelivery {
   /** Takes the stream out of the handler's result. */
@@ -36,7 +42,7 @@ export interface StreamDelivery {
     handler: (params: P) => ProxyResult | Promise<ProxyResult>,
   ): (params: P) => ProxyResult | Promise<ProxyResult>;
   /** Sends the stream when the head of the response is known, as a part of the invocation. */
-  deliver(handler: ObservedHandler<ApiEvent, ProxyResult>): ObservedHandler<ApiEvent, ProxyResult>;
+  deliver<M>(handler: DeliveredHandler<M>): DeliveredHandler<M>;
   /** Creates the function to export. */
   expose(
     lambda: (event: ApiEvent, context: LambdaContext) => Promise<ProxyResult>,

@@ -4,10 +4,9 @@ import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { decodeText, openContent, toLoggableContent } from "./encoded_record.ts";
-import { toLoggableEvent } from "./loggable_event.ts";
+import { decodeText, openContent, parseInput, toLoggableContent } from "./parse_input.ts";
+import { toLoggableEvent } from "../loggable_message.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
-import { parseInput } from "./parse_input.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KafkaBatchResult, KafkaEvent, KafkaRecord } from "./stream_events.ts";
 import {

@@ -10,7 +10,7 @@ import {
   type WrapperMetadata,
 } from "../with_observability.ts";
 import { findCorrelationId } from "./correlation.ts";
-import { toLoggableEvent } from "./loggable_event.ts";
+import { toLoggableEvent } from "../loggable_message.ts";
 import { toServerError } from "./trigger_failure.ts";
 import type { TriggerOptions } from "./trigger_options.ts";
 
@@ -68,5 +68,4 @@ export function addLogFields(fields: LogFields): void {
   const invocation = currentInvocation();
   if (invocation === undefined) return;
   invocation.fields += renderFields(fields, invocation.redact);
-  invocation.linePrefix = undefined;
 }

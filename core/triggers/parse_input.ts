@@ -1,6 +1,7 @@
 import type { StandardIssue, StandardResult, StandardSchema } from "../../env/standard_schema.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
-import { toFieldErrors } from "../field_errors.ts";
+import { toFieldErrors } from "../http/field_errors.ts";
+import { decodeBase64 } from "../http/base64.ts";
 import { parseJson } from "../http/parse_json.ts";
 
 /**
@@ -65,4 +66,64 @@ export function misfit(message: string): ValidationError {
 function getValue<T>(result: StandardResult<T>): T {
   if (result.issues === undefined) return result.value;
   throw new ValidationError("Validation failed", { errors: toFieldErrors(result.issues) });
+}
+
+/**
+ * Decodes the content of a record to text.
+ *
+ * @param data Base64.
+ * @returns The text.
+ * @throws {ValidationError} If it is not UTF-8.
+ */
+export function decodeText(data: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(decodeBase64(data));
+  } catch {
+    throw misfit("It is not UTF-8");
+  }
+}
+
+/** The content of a record, which is read once. */
+export interface RecordContent {
+  /** The `correlationId` of a JSON object. */
+  readonly correlationId: unknown;
+  /** Returns the JSON. Throws `ValidationError` if it is invalid. */
+  readonly readInput: () => unknown;
+}
+
+/**
+ * Reads the JSON of a record. Never throws: `readInput` reports invalid content.
+ *
+ * @param data Base64 of JSON.
+ * @returns The content.
+ */
+export function openContent(data: string): RecordContent {
+  let value: unknown;
+  try {
+    value = parseJsonInput(decodeText(data));
+  } catch (error) {
+    return {
+      correlationId: undefined,
+      readInput(): never {
+        throw error;
+      },
+    };
+  }
+  const { correlationId } = (value ?? {}) as { correlationId?: unknown };
+  return { correlationId, readInput: () => value };
+}
+
+/**
+ * Prepares the content of a record for the log. Base64 would hide the names that redaction goes by.
+ *
+ * @param data Base64.
+ * @returns The JSON, or the length of other content.
+ */
+export function toLoggableContent(data: unknown): unknown {
+  if (typeof data !== "string") return data;
+  try {
+    return parseJsonInput(decodeText(data));
+  } catch {
+    return `[${data.length} characters in base64]`;
+  }
 }

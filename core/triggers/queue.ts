@@ -1,21 +1,23 @@
+import { record } from "../../env/recording.ts";
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
+import { listEventCorrelationIds } from "./correlation.ts";
 import { observeTrigger } from "./observe_trigger.ts";
+import { misfit, parseInput, parseJsonInput } from "./parse_input.ts";
+import { addRecordMetrics, processLanes } from "./ordered_batch.ts";
 import { readRecords } from "./read_records.ts";
-import { parseInput } from "./parse_input.ts";
-import { addRecordMetrics, processLanes } from "./process_lanes.ts";
-import {
-  openMessage,
-  QUEUE_ENVELOPES,
-  type QueueEnvelope,
-  type QueueMessage,
-} from "./queue_message.ts";
 import { type RecordBatch, type RecordIdentity, skipRecord } from "./record_scope.ts";
-import type { SqsBatchResult, SqsEvent, SqsRecord } from "./trigger_events.ts";
+import type {
+  EventBridgeEvent,
+  SnsMessage,
+  SqsBatchResult,
+  SqsEvent,
+  SqsRecord,
+} from "./trigger_events.ts";
 import {
   checkChoice,
   checkHandler,
@@ -23,7 +25,6 @@ import {
   type TriggerHandler,
   type TriggerOptions,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineQueueHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface QueueHandlerOptions<TBody = never, TTransaction = never> extends TriggerOptions {
@@ -219,4 +220,69 @@ function getRecords(event: SqsEvent): readonly SqsRecord[] {
     (record) => typeof record?.messageId === "string",
     "The event is no batch of SQS messages: the trigger of this function must be a queue",
   );
+}
+
+/** The envelope that the sending service puts around a message. */
+export type QueueEnvelope = "none" | "topic" | "event";
+
+/** The envelopes, for checks and messages. */
+export const QUEUE_ENVELOPES = ["none", "topic", "event"] as const satisfies QueueEnvelope[];
+
+/** A message of a queue, out of its envelope. */
+export interface QueueMessage {
+  /** Candidates for the correlation id, best first. */
+  readonly correlationIds: readonly unknown[];
+  /** Returns the input for the schema. Throws `ValidationError` if the message does not match the envelope. */
+  readonly readInput: () => unknown;
+}
+
+/** Takes a message out of its envelope. Never throws: `readInput` reports an invalid message. */
+export function openMessage(record: SqsRecord, envelope: QueueEnvelope): QueueMessage {
+  const own = record.messageAttributes?.correlationId?.stringValue;
+  const { correlationIds, readInput } = OPENERS[envelope](record.body);
+  return { correlationIds: [own, ...correlationIds, record.messageId], readInput };
+}
+
+const OPENERS: Readonly<Record<QueueEnvelope, (body: string) => QueueMessage>> = {
+  none: (body) => ({ correlationIds: [], readInput: () => parseJsonInput(body) }),
+  topic: openTopicEnvelope,
+  event: openEventEnvelope,
+};
+
+function openTopicEnvelope(body: string): QueueMessage {
+  const notification = readEnvelope(body) as Partial<SnsMessage> | undefined;
+  return {
+    correlationIds: [
+      notification?.MessageAttributes?.correlationId?.Value,
+      notification?.MessageId,
+    ],
+    readInput(): unknown {
+      if (typeof notification?.Message !== "string") {
+        throw misfit(
+          "It is no notification of a topic: is raw message delivery on? Then envelope must be none",
+        );
+      }
+      return parseJsonInput(notification.Message);
+    },
+  };
+}
+
+function openEventEnvelope(body: string): QueueMessage {
+  const event = readEnvelope(body) as EventBridgeEvent | undefined;
+  return {
+    correlationIds: listEventCorrelationIds(event),
+    readInput(): unknown {
+      if (typeof event?.["detail-type"] !== "string") throw misfit("It is no event of EventBridge");
+      return event.detail;
+    },
+  };
+}
+
+function readEnvelope(body: string): unknown {
+  try {
+    const value = parseJsonInput(body);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,16 +1,13 @@
-import { DeadlineExceededError } from "../../errors/http_errors.ts";
+import { DeadlineExceededError, UnexpectedError } from "../../errors/http_errors.ts";
 import { Invocation } from "../../observability/invocation.ts";
-import {
-  currentInvocation,
-  enterInvocation,
-  resumeInvocation,
-} from "../../observability/invocation_context.ts";
+import { currentInvocation, enterInvocation } from "../../observability/invocation_context.ts";
 import { log, renderFields } from "../../observability/logger.ts";
 import type { Span, SpanAttribute } from "../../observability/span.ts";
 import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { withinDeadline } from "../async/deadline.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { findCorrelationId } from "./correlation.ts";
+import { addLogFields } from "./observe_trigger.ts";
 import { getReason } from "./trigger_failure.ts";
 
 /** The ids of one record of an invocation. */
@@ -51,6 +48,7 @@ class RecordInvocation extends Invocation {
     this.fields = batch.fields + renderFields(fields, batch.redact);
     this.span = batch.span;
     this.deadlineMs = deadlineMs;
+    this.metrics = batch.metrics ??= new Map();
   }
 
   override append(line: string): void {
@@ -58,27 +56,9 @@ class RecordInvocation extends Invocation {
   }
 
   override flush(): void {
-    if (!this.#batch.ended) this.#handOverMetrics();
+    // the batch writes them, with those of the other records
+    if (!this.#batch.ended) this.metrics = undefined;
     super.flush();
-  }
-
-  #handOverMetrics(): void {
-    if (this.metrics === undefined) return;
-    const all = this.#batch.metrics ??= new Map();
-    for (const [key, group] of this.metrics) {
-      const known = all.get(key);
-      if (known === undefined) {
-        all.set(key, group);
-        continue;
-      }
-      for (const metric of group.metrics.values()) {
-        const sameName = known.metrics.get(metric.name);
-        if (sameName === undefined) known.metrics.set(metric.name, metric);
-        else for (const value of metric.values) sameName.values.push(value);
-      }
-    }
-    this.metrics = undefined;
-    this.#batch.renderMetrics ??= this.renderMetrics;
   }
 }
 
@@ -143,7 +123,7 @@ export function tryRecord(
         if (span !== undefined) endSpan(span);
         return true;
       } catch (error) {
-        resumeInvocation(record, () => reportFailure(error, span));
+        reportFailure(error, span);
         return false;
       }
     },
@@ -171,4 +151,45 @@ export async function skipRecord(
     new RecordInvocation(batch, identity),
     () => log("WARN", "record failed", { reason }),
   );
+}
+
+/**
+ * Processes the records of an event that is retried as a whole: one after the other, also after a failure.
+ *
+ * @param records The records.
+ * @param metadata The ids of the invocation.
+ * @param identify Returns the ids of a record.
+ * @param work The work on one record.
+ * @throws {UnexpectedError} If any of several records failed, after all were processed. A single record throws its own error.
+ */
+export async function runRecords<T>(
+  records: readonly T[],
+  metadata: WrapperMetadata,
+  identify: (record: T) => RecordIdentity,
+  work: (record: T, metadata: WrapperMetadata) => unknown,
+): Promise<void> {
+  if (records.length === 1) {
+    // the invocation has the record's correlation id, and logs its failure
+    addLogFields(identify(records[0]).fields);
+    await work(records[0], metadata);
+    return;
+  }
+  const batch = beginBatch();
+  let failed = 0;
+  for (const record of records) {
+    if (!await tryRecord(batch, identify(record), metadata, (own) => work(record, own))) failed++;
+  }
+  if (failed > 0) {
+    throw new UnexpectedError(
+      `${failed} of ${records.length} records failed: each has a line of its own in the log`,
+    );
+  }
+}
+
+/** Lists the candidates for the correlation id of an event with a single record. */
+export function listCorrelationIdsOfSingle<T>(
+  records: readonly T[] | undefined,
+  identify: (record: T) => RecordIdentity,
+): readonly unknown[] {
+  return Array.isArray(records) && records.length === 1 ? identify(records[0]).correlationIds : [];
 }

@@ -3,8 +3,7 @@ import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { readRecords } from "./read_records.ts";
-import type { RecordIdentity } from "./record_scope.ts";
-import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
+import { listCorrelationIdsOfSingle, type RecordIdentity, runRecords } from "./record_scope.ts";
 import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./storage_events.ts";
 import {
   ASYNC_KEYS,

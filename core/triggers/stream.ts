@@ -3,11 +3,16 @@ import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { openContent, type RecordContent, toLoggableContent } from "./encoded_record.ts";
-import { readKinesisRecords } from "./kinesis_records.ts";
-import { toLoggableEvent } from "./loggable_event.ts";
+import {
+  misfit,
+  openContent,
+  parseInput,
+  type RecordContent,
+  toLoggableContent,
+} from "./parse_input.ts";
+import { readKinesisRecords } from "./read_records.ts";
+import { toLoggableEvent } from "../loggable_message.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
-import { misfit, parseInput } from "./parse_input.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KinesisEvent, KinesisRecord, StreamBatchResult } from "./stream_events.ts";
 import {

@@ -4,7 +4,7 @@ import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { readAttributes } from "./attribute_values.ts";
-import { toLoggableEvent } from "./loggable_event.ts";
+import { toLoggableEvent } from "../loggable_message.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
 import { misfit, parseInput } from "./parse_input.ts";
 import { readRecords } from "./read_records.ts";

@@ -4,8 +4,8 @@ import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput, parseJsonInput } from "./parse_input.ts";
-import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
-import { identifySnsRecord, readSnsRecords } from "./sns_records.ts";
+import { listCorrelationIdsOfSingle, runRecords } from "./record_scope.ts";
+import { identifySnsRecord, readSnsRecords } from "./read_records.ts";
 import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
 import {
   ASYNC_KEYS,

@@ -1,4 +1,3 @@
-import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import {
   type AsyncFunctionOptions,
@@ -16,6 +15,7 @@ import {
   oneOf,
   type OptionRules,
   protective,
+  SCHEMA_OPTION,
 } from "../option_rules.ts";
 
 /** Options of the handlers of all triggers. */
@@ -54,11 +54,7 @@ const RULES: OptionRules = {
   unauthenticated: protective(oneOf(["allow", "deny"])),
   concurrency: wholeNumber([1, 10_000, "records at once"]),
   partialFailures: BOOLEAN_OPTION,
-  // arktype's schemas are functions
-  schema: [
-    (value) => typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function",
-    "a schema of zod 4, valibot, arktype or whatever else follows Standard Schema",
-  ],
+  schema: SCHEMA_OPTION,
 };
 
 /**

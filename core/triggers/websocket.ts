@@ -3,7 +3,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import { buildErrorResponse } from "../http/error_response.ts";
 import type { Flat } from "../flat.ts";
-import type { ApiEvent, LambdaContext, ProxyResult } from "../http/lambda.ts";
+import type { LambdaContext, ProxyResult } from "../http/lambda.ts";
 import { toGatewayResult } from "../http/proxy_result.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
 import { addLogFields } from "./observe_trigger.ts";
@@ -193,7 +193,7 @@ export function defineWebSocketHandler<
 function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocketResult {
   const given = result ?? { statusCode: 200 };
   const { statusCode, headers, body } = toGatewayResult(
-    event as unknown as ApiEvent,
+    event,
     "rest",
     given as ProxyResult,
     {},

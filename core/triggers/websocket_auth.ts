@@ -1,7 +1,7 @@
 import { ConfigurationError, ForbiddenError, UnauthorizedError } from "../../errors/http_errors.ts";
 import { getHeader } from "../http/api_event.ts";
 import { type AuthMethod, isAuthMethod } from "../http/auth_method.ts";
-import { useConfiguredMethod } from "../http/auth_registry.ts";
+import { useConfiguredSession } from "../http/auth_registry.ts";
 import { isTrustedPage } from "../http/cors.ts";
 import type { ApiEvent, AuthorizerContext, RestApiEvent } from "../http/lambda.ts";
 import type { SessionResult } from "../http/session.ts";
@@ -75,7 +75,7 @@ export async function authenticateConnection(
   }
   if (auth === "none") return {};
   if (auth === "authorizer") return readAuthorizer(event, request, origin, origins);
-  const method = auth === "session" ? useConfiguredMethod("session") : auth;
+  const method = auth === "session" ? useConfiguredSession() : auth;
   return await method.authenticate(request);
 }
 

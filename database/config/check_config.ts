@@ -139,7 +139,7 @@ const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
  *
  * @throws {ConfigurationError} If one is missing or invalid.
  */
-export function checkDistSqlConfig(
+function checkDistSqlConfig(
   { endpoint, region, username, isAdmin }: DatabaseSettings,
 ): void {
   if (endpoint === undefined) {
@@ -188,12 +188,12 @@ function redactUrl(value: string): string {
 }
 
 /** Throws an error whose message begins with `DatabaseConfig`. */
-export function refuseConfig(message: string): never {
+function refuseConfig(message: string): never {
   throw new ConfigurationError(`DatabaseConfig${message}`);
 }
 
 /** Shows a value in a message. */
-export function showValue(value: unknown): string {
+function showValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 100));
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/async/clock.ts";
-import { findDriverError } from "../../errors/driver_error.ts";
+import { describeDriverError } from "../../errors/driver_error.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { HistoryTables } from "./history.ts";
@@ -57,8 +57,8 @@ export function toMigrationError(
   cause: unknown,
 ): MigrationError {
   if (cause instanceof MigrationError) return cause;
-  const driver = findDriverError(cause, { showIdentifiers: true });
-  const why = driver === undefined ? "" : ` (SQLSTATE ${driver.sqlState}: ${driver.message})`;
+  const reason = describeDriverError(cause);
+  const why = reason === undefined ? "" : ` (${reason})`;
   return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, {
     tag,
     statement: index + 1,

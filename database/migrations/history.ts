@@ -1,4 +1,4 @@
-import { findSqlState } from "../../errors/driver_error.ts";
+import { hasSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import type { Row, SqlSession } from "../../sql/session.ts";
@@ -117,7 +117,7 @@ export async function createTables(
     try {
       return await session.script(createStatements(tables));
     } catch (error) {
-      if (!LOST_A_RACE.includes(findSqlState(error) ?? "")) throw error;
+      if (!hasSqlState(error, LOST_A_RACE)) throw error;
     }
   }
   for (const statement of createStatements(tables)) {
@@ -126,7 +126,7 @@ export async function createTables(
         await retryIdempotent(() => session.query(statement));
         break;
       } catch (error) {
-        if (attempt >= 5 || !LOST_A_RACE.includes(findSqlState(error) ?? "")) throw error;
+        if (attempt >= 5 || !hasSqlState(error, LOST_A_RACE)) throw error;
       }
     }
   }
@@ -153,9 +153,8 @@ export async function readApplied(
       appliedAt: new Date(String(applied_at).replace(/([+-]\d\d)$/, "$1:00")),
     }));
   } catch (cause) {
-    const code = findSqlState(cause);
-    if (code !== undefined && MISSING.includes(code)) return undefined;
-    if (code !== "42703") throw cause;
+    if (hasSqlState(cause, MISSING)) return undefined;
+    if (!hasSqlState(cause, ["42703"])) throw cause;
     throw new MigrationError(
       `Table ${tables.migrations} belongs to another tool: set migrationsTable and ` +
         "migrationsSchema to other names, and mark the migrations that the other tool applied " +
@@ -194,15 +193,21 @@ export async function readDoneSteps(
   tables: HistoryTables,
 ): Promise<Map<string, Set<number>>> {
   const done = new Map<string, Set<number>>();
-  try {
-    const select = `SELECT tag, step FROM ${tables.steps} WHERE state = 'done'`;
-    for (const { tag, step } of await retryIdempotent(() => session.query(select))) {
-      done.set(String(tag), (done.get(String(tag)) ?? new Set()).add(Number(step)));
-    }
-  } catch (cause) {
-    if (!MISSING.includes(findSqlState(cause) ?? "")) throw cause;
+  const select = `SELECT tag, step FROM ${tables.steps} WHERE state = 'done'`;
+  for (const { tag, step } of await readIfThere(session, select)) {
+    done.set(String(tag), (done.get(String(tag)) ?? new Set()).add(Number(step)));
   }
   return done;
+}
+
+/** Runs a query; returns no rows if its table does not exist. */
+async function readIfThere(session: SqlSession, select: string): Promise<Row[]> {
+  try {
+    return await retryIdempotent(() => session.query(select));
+  } catch (cause) {
+    if (hasSqlState(cause, MISSING)) return [];
+    throw cause;
+  }
 }
 
 /** Reads the unfinished migrations; empty if the tables do not exist. */
@@ -210,20 +215,15 @@ export async function readUnfinished(
   session: SqlSession,
   tables: HistoryTables,
 ): Promise<NonNullable<MigrationStatus["unfinished"]>> {
-  try {
-    const select = `SELECT tag, count(*) FILTER (WHERE state = 'done')::int AS done, ` +
-      `to_char(max(updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS noted ` +
-      `FROM ${tables.steps} GROUP BY tag`;
-    const rows = await retryIdempotent(() => session.query(select));
-    return rows.map(({ tag, done, noted }) => ({
-      tag: String(tag),
-      statementsDone: Number(done),
-      notedAt: new Date(String(noted)),
-    })).sort((a, b) => compareTags(a.tag, b.tag));
-  } catch (cause) {
-    if (MISSING.includes(findSqlState(cause) ?? "")) return [];
-    throw cause;
-  }
+  const select = `SELECT tag, count(*) FILTER (WHERE state = 'done')::int AS done, ` +
+    `to_char(max(updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS noted ` +
+    `FROM ${tables.steps} GROUP BY tag`;
+  const rows = await readIfThere(session, select);
+  return rows.map(({ tag, done, noted }) => ({
+    tag: String(tag),
+    statementsDone: Number(done),
+    notedAt: new Date(String(noted)),
+  })).sort((a, b) => compareTags(a.tag, b.tag));
 }
 
 /** Returns the statement that records the progress of a statement. */

@@ -6,7 +6,7 @@ import { MigrationError } from "./migration_error.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import type { MigrationTarget } from "./run.ts";
 import { runWithRetry } from "../session/retry.ts";
-import { withSession } from "../providers/with_session.ts";
+import { withSession } from "../providers/client.ts";
 
 /** Options of {@link markMigrationApplied}. */
 export interface MarkAppliedConfig extends MigrationTarget {

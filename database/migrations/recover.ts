@@ -1,5 +1,5 @@
 import { keywordSet } from "../../sql/list_words.ts";
-import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
+import { type QualifiedName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import type { Row, SqlSession } from "../../sql/session.ts";
 
@@ -53,14 +53,15 @@ function probe(reader: StatementReader): CatalogProbe | CatalogEvidence {
 }
 
 const RELATIONS: ReadonlySet<string> = keywordSet("TABLE VIEW SEQUENCE INDEX");
-const RELATION = "SELECT to_regclass($1) IS NOT NULL AS there";
+/** Query that checks for a table, view, sequence or index. */
+export const RELATION = "SELECT to_regclass($1) IS NOT NULL AS there";
 
 function probeCreate(reader: StatementReader): CatalogProbe | CatalogEvidence {
   let at = 1;
   if (reader.is(at, "OR", "REPLACE")) return "run";
   while (["UNIQUE", "UNLOGGED", "MATERIALIZED"].includes(reader.key(at))) at++;
   const kind = reader.key(at++);
-  if (kind === "INDEX") return probeIndex(reader, at);
+  if (kind === "INDEX") return probeIndex(reader);
   if (reader.is(at, "IF", "NOT", "EXISTS")) return "run";
   return probeObject(reader, kind, at, "adds");
 }
@@ -98,17 +99,27 @@ function probeObject(
   return exists(sql, [name], effect);
 }
 
-function probeIndex(reader: StatementReader, start: number): CatalogProbe | CatalogEvidence {
-  let at = start;
+/** Reads the name and the table of CREATE INDEX, if the index has a name. */
+function readIndex(
+  reader: StatementReader,
+): { name: QualifiedName; tableAt: number } | undefined {
+  let at = reader.skip(1, "UNIQUE");
+  if (!reader.is(0, "CREATE") || !reader.is(at, "INDEX")) return undefined;
+  at++;
   if (reader.is(at, "ASYNC") || reader.is(at, "CONCURRENTLY")) at++;
   at = reader.skip(at, "IF", "NOT", "EXISTS");
-  if (reader.is(at, "ON")) return "unknown";
+  if (!reader.isName(at) || reader.is(at, "ON")) return undefined;
   const name = readName(reader, at);
-  if (!reader.is(name.end, "ON")) return "unknown";
-  const table = readName(reader, reader.skip(name.end + 1, "ONLY"));
+  if (!reader.is(name.end, "ON")) return undefined;
+  return { name, tableAt: reader.skip(name.end + 1, "ONLY") };
+}
+
+function probeIndex(reader: StatementReader): CatalogProbe | CatalogEvidence {
+  const index = readIndex(reader);
+  if (index === undefined) return "unknown";
   return {
     sql: INDEX_STATE,
-    params: [name.name, table.text],
+    params: [index.name.name, readName(reader, index.tableAt).text],
     read(row) {
       if (row === undefined) return "run";
       return row.valid === true ? "done" : "invalid";
@@ -136,8 +147,9 @@ function probeDrop(reader: StatementReader): CatalogProbe | CatalogEvidence {
   return probeObject(reader, kind, at, "drops");
 }
 
-const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
-  "attrelid = to_regclass($1) AND attname = $2 AND NOT attisdropped";
+/** Query that checks for a column. */
+export const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
+  "attrelid = to_regclass($1) AND attname = $2 AND attnum > 0 AND NOT attisdropped";
 const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE " +
   "conrelid = to_regclass($1) AND conname = $2";
 
@@ -227,22 +239,14 @@ function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence 
   return exists(sql, [type.text, label.text.slice(1, -1)], "adds");
 }
 
-/** Returns the name of the index that a statement creates, if it names one. */
-export function indexOf(sql: string): { name: string; dropSql: string } | undefined {
+/** Returns the statement that drops the index which a statement creates, if it names one. */
+export function dropIndexSql(sql: string): string | undefined {
   const reader = parseStatement(sql);
-  let at = reader.skip(1, "UNIQUE");
-  if (!reader.is(0, "CREATE") || !reader.is(at, "INDEX")) return undefined;
-  at++;
-  if (reader.is(at, "ASYNC") || reader.is(at, "CONCURRENTLY")) at++;
-  at = reader.skip(at, "IF", "NOT", "EXISTS");
-  if (!reader.isName(at) || reader.is(at, "ON")) return undefined;
-  const name = readName(reader, at);
-  const on = reader.skip(name.end + 1, "ONLY");
-  const table = reader.token(reader.nameEnd(on) - 1);
+  const index = readIndex(reader);
+  if (index === undefined) return undefined;
+  const { name, tableAt } = index;
+  const end = reader.nameEnd(tableAt);
   // an index is in its table's schema
-  const schema = reader.nameEnd(on) - on > 1 ? `${reader.text(on, reader.nameEnd(on) - 2)}.` : "";
-  return table === undefined ? undefined : {
-    name: getName(reader.token(at)!),
-    dropSql: `DROP INDEX IF EXISTS ${schema}${name.text}`,
-  };
+  const schema = end - tableAt > 1 ? `${reader.text(tableAt, end - 2)}.` : "";
+  return `DROP INDEX IF EXISTS ${schema}${name.text}`;
 }

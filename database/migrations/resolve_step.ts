@@ -4,6 +4,7 @@ import { quoteNameAt, readName } from "../../sql/sql_name.ts";
 import type { MigrationContext } from "./context.ts";
 import type { StepRow } from "./history.ts";
 import { addNotNullSql, readNotNull } from "./not_null.ts";
+import { COLUMN, RELATION } from "./recover.ts";
 import type { MigrationStep } from "./steps.ts";
 import { tableToEmpty } from "./truncate_order.ts";
 import { quoteName } from "../../sql/quote.ts";
@@ -33,7 +34,7 @@ export async function resolveStep(
     return step.run === "standalone" ? { ...step, run: "recreate" } : step;
   }
   const ifTable = step.run === "recreate" ? missingOkTable(step.sql) : step.ifTable;
-  if (ifTable !== undefined && !await exists(TABLE, [ifTable], context)) return "skipped";
+  if (ifTable !== undefined && !await exists(RELATION, [ifTable], context)) return "skipped";
   // a recorded step created the column itself
   if (
     step.ifNoColumn !== undefined && row === undefined && await hasColumn(step.ifNoColumn, context)
@@ -45,11 +46,6 @@ export async function resolveStep(
     ? { ...step, run: "recreate" }
     : step;
 }
-
-const TABLE = "SELECT to_regclass($1) IS NOT NULL AS there";
-const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
-  "attrelid = to_regclass($1) AND attname = $2 " +
-  "AND attnum > 0 AND NOT attisdropped";
 
 async function exists(
   sql: string,

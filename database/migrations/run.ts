@@ -2,7 +2,7 @@ import type { DistSqlOptions } from "../../distsql/engine.ts";
 import { type Clock, monotonicNow, systemClock, toMonotonic } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { checkDatabaseConfig } from "../config/check_config.ts";
-import { openShared } from "../providers/client.ts";
+import { openShared, withSession } from "../providers/client.ts";
 import type { DatabaseConfig } from "../config/config.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
@@ -18,7 +18,6 @@ import { planOnDatabase } from "./plan_on_database.ts";
 import { type LockSettings, takeRunLock } from "./lock.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { withSession } from "../providers/with_session.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 
@@ -247,7 +246,7 @@ async function migrate(
       logger,
       clock,
       onUndecided: config.onUndecided,
-      openClient: () => openPatientClient(config.database, settings.jobTimeoutMs),
+      openClient: () => openMigrationClient(config.database, settings.jobTimeoutMs),
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
     if (session.isPooled) assertNoSharedSettings(todo);
@@ -268,9 +267,9 @@ async function migrate(
 }
 
 /** Opens a client whose statements have the time limit of migrations. */
-async function openPatientClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
+async function openMigrationClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
   const connection = await openShared(database);
-  return await connection.createClient(undefined, { ms });
+  return connection.createClient(undefined, { ms });
 }
 
 function logPlan(

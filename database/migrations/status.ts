@@ -3,7 +3,7 @@ import { nameTables, readApplied, readUnfinished } from "./history.ts";
 import { type MigrationStatus, planMigrations } from "./plan.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
 import type { MigrationTarget } from "./run.ts";
-import { withSession } from "../providers/with_session.ts";
+import { withSession } from "../providers/client.ts";
 
 /**
  * Returns the state of a database's migrations: applied, pending, changed since, unfinished, and

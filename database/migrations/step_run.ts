@@ -6,7 +6,7 @@ import type { MigrationContext } from "./context.ts";
 import { clearStep, readSteps, type StepRow, writeStep } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { dropNotNullChecks } from "./not_null.ts";
-import { indexOf, lookUpStatement } from "./recover.ts";
+import { dropIndexSql, lookUpStatement } from "./recover.ts";
 import { recreateTable } from "./recreation.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";
 import { decideChange, isOverLimit, needsBatches } from "../../distsql/engine.ts";
@@ -243,8 +243,8 @@ export class StepRun {
 
   async #dropIndex(): Promise<void> {
     const { session, clock } = this.#context;
-    const index = indexOf(this.#step.sql);
-    if (index !== undefined) await retryIdempotent(() => session.query(index.dropSql), clock);
+    const sql = dropIndexSql(this.#step.sql);
+    if (sql !== undefined) await retryIdempotent(() => session.query(sql), clock);
   }
 
   /**

@@ -1,11 +1,11 @@
 import { environment } from "../../env/get_env.ts";
 import { isAppError } from "../../errors/app_error.ts";
-import { findDriverError } from "../../errors/driver_error.ts";
+import { describeDriverError } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseSettings } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../session/retry.ts";
-import { withSession } from "../providers/with_session.ts";
+import { withSession } from "../providers/client.ts";
 import {
   type DeclaredGrant,
   type DeclaredGrants,
@@ -205,7 +205,6 @@ function isTakenBefore(
 
 /** Returns the reason of a failure, without values. */
 function getReason(error: unknown): string {
-  const driver = findDriverError(error, { showIdentifiers: true });
-  if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
-  return isAppError(error) ? error.message : "the connection failed";
+  return describeDriverError(error) ??
+    (isAppError(error) ? error.message : "the connection failed");
 }

@@ -14,7 +14,7 @@ import {
 import type { PermissionObjectType, PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
 import { findRolesWithoutIam } from "./rds_iam.ts";
-import { withSession } from "../providers/with_session.ts";
+import { withSession } from "../providers/client.ts";
 
 /** Options of {@link validatePermissions}. */
 export interface ValidatePermissionsConfig {

@@ -1,5 +1,5 @@
 import type { Client } from "@neondatabase/serverless";
-import { runtimeProcess } from "../../env/node_process.ts";
+import { runtimeProcess } from "../../env/builtin_module.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseSettings } from "../config/config.ts";
 import { getPoolSize } from "../config/pool_size.ts";
@@ -73,7 +73,7 @@ export async function openBranchingPg(
         throw error;
       }
     },
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, { schema })),
+    createClient: (schema) => createSessionClient(driver, slots, { schema }),
     async openSession(): Promise<DedicatedSession> {
       const client = await connectClient(() => connect(new neon.Client(settings)), connectRetry);
       const limit = getLimit(config);

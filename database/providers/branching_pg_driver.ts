@@ -124,9 +124,8 @@ class StatementNames {
   getName(given: string, text: string): string {
     let name = this.#names.get(text);
     if (name === undefined) {
-      const hash = builtinModule("node:crypto")?.createHash("sha256").update(text).digest("hex")
-        .slice(0, 32);
-      name = hash === undefined ? given : `${given.slice(0, 30)}_${hash}`;
+      const hash = builtinModule("node:crypto")!.createHash("sha256").update(text).digest("hex");
+      name = `${given.slice(0, 30)}_${hash.slice(0, 32)}`;
       this.#names.set(text, name);
     }
     return name;

@@ -11,7 +11,7 @@ import {
 } from "../config/config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./open_provider.ts";
-import type { Connection, Invalidate } from "./provider.ts";
+import type { Connection, DedicatedSession, Invalidate } from "./provider.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
 import { isRecording } from "../../env/recording.ts";
 import { assertDrizzleVersion } from "../session/drizzle_version.ts";
@@ -75,7 +75,7 @@ function refuse(): Promise<never> {
 
 async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {
   const connection = await openShared(config);
-  return await runOutsideInvocation(() => connection.createClient(config.schema));
+  return runOutsideInvocation(() => connection.createClient(config.schema));
 }
 
 /** Options of {@link openShared}. */
@@ -187,4 +187,26 @@ async function closeConnection(key: string): Promise<void> {
   if (connection === undefined) return;
   await connection.close();
   if (known !== undefined) announceInvalidation({ provider: known.provider, reason: "closed" });
+}
+
+/**
+ * Runs work in a dedicated session. A connection to a server is opened for the work and closed
+ * afterwards. An embedded database stays open, because closing it would lose data in memory.
+ *
+ * @param database The database.
+ * @param fn The work.
+ * @returns The result of the work.
+ */
+export async function withSession<T>(
+  database: DatabaseSettings,
+  fn: (session: DedicatedSession) => Promise<T>,
+): Promise<T> {
+  const connection = await openShared(checkDatabaseConfig(database), { check: false });
+  const session = await connection.openSession();
+  try {
+    return await fn(session);
+  } finally {
+    await session.close();
+    if (database.provider !== "embedded-pg") await closeUnused(database);
+  }
 }

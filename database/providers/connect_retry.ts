@@ -1,4 +1,4 @@
-import { fullJitterDelay } from "../../core/async/backoff.ts";
+import { fullJitterDelay } from "../../core/retry.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { findSqlState } from "../../errors/driver_error.ts";

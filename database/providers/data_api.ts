@@ -1,8 +1,10 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
-import { runtimeProcess } from "../../env/node_process.ts";
+import { runtimeProcess } from "../../env/builtin_module.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 import type { DatabaseSettings } from "../config/config.ts";
+import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 import { NO_DEADLINE, onDeadline } from "../session/deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
@@ -18,7 +20,6 @@ import {
 import { readFailure } from "./data_api_error.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "../../env/idle_timer.ts";
-import { loadRdsData } from "./load_rds_data.ts";
 import { isSilent } from "../../sql/sqlstate.ts";
 import type { Connection, DedicatedSession } from "./provider.ts";
 import type { Row, SqlSession } from "../../sql/session.ts";
@@ -45,7 +46,13 @@ export interface DataApiTarget {
 export async function openDataApi(config: DatabaseSettings): Promise<Connection> {
   const { target, region } = readTarget(config);
   const limit = getLimit(config);
-  const sdk = await loadRdsData();
+  const sdk = await import("@aws-sdk/client-rds-data").catch(
+    explainMissing(
+      DATABASE_PACKAGES,
+      "@aws-sdk/client-rds-data",
+      "Provider serverless-pg over the Data API",
+    ),
+  );
   // Deno 2.9 resends a request, also an INSERT, when a reused connection ends without an answer
   const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
   const client = new sdk.RDSDataClient({
@@ -75,9 +82,7 @@ export async function openDataApi(config: DatabaseSettings): Promise<Connection>
       }
     },
     createClient: (schema) =>
-      Promise.resolve(
-        createSessionClient(driver, slots, { schema, dialect: new DataApiDialect() }),
-      ),
+      createSessionClient(driver, slots, { schema, dialect: new DataApiDialect() }),
     openSession(): Promise<DedicatedSession> {
       const own = getLimit(config);
       const session = openSession(withLimit(own));
@@ -155,7 +160,7 @@ type Request<T> = (options: { abortSignal: AbortSignal }) => Promise<T>;
 
 function toApi(
   client: RDSDataClient,
-  sdk: Awaited<ReturnType<typeof loadRdsData>>,
+  sdk: typeof import("@aws-sdk/client-rds-data"),
   target: DataApiTarget,
   connectRetry: ConnectRetry,
 ): (limit: StatementLimit) => DataApiClient {

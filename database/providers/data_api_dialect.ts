@@ -2,7 +2,7 @@ import { Column, is, Param, Placeholder, type Query, SQL, type SQLChunk } from "
 import type { PgDialect } from "drizzle-orm/pg-core";
 import type { PlainSql } from "../session/plain_sql.ts";
 import { toDrizzle } from "../session/run_sql.ts";
-import type { WrittenStatement } from "../session/statement_session.ts";
+import type { WrittenStatement } from "../session/driver.ts";
 import { Dialect } from "../session/dialect.ts";
 import { getCastType } from "./data_api_values.ts";
 

@@ -1,4 +1,3 @@
-import { countsRows, readCommand } from "../session/command_tag.ts";
 import {
   type SqlDriver,
   type Statement,
@@ -8,6 +7,8 @@ import {
 } from "../session/driver.ts";
 import { findTypeId } from "../session/type_ids.ts";
 import { type DataApiClient, type DataApiResult, toParameter, toText } from "./data_api_values.ts";
+import { keywordSet } from "../../sql/list_words.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
 
 /**
  * Creates a driver for the Data API.
@@ -70,4 +71,37 @@ function toResult(
   // statements that return rows leave the other count at 0
   const counted = rows.length > 0 ? rows.length : changed;
   return { columns, rows, command, rowCount: countsRows(command) || changed > 0 ? counted : null };
+}
+
+const MAIN_VERBS = keywordSet("SELECT INSERT UPDATE DELETE MERGE VALUES TABLE");
+
+/** Commands whose tag has another first word. */
+const TAGS: Readonly<Record<string, string>> = { VALUES: "SELECT", TABLE: "SELECT" };
+
+/** Commands whose tag counts rows. */
+const COUNTING = keywordSet("SELECT INSERT UPDATE DELETE MERGE FETCH MOVE COPY");
+
+/**
+ * Returns the first word of the server's command tag for a statement. The Data API does not report
+ * tags.
+ *
+ * @param text One statement.
+ * @returns The word in upper case; empty if there is none.
+ */
+export function readCommand(text: string): string {
+  const reader = parseStatement(text);
+  let at = 0;
+  while (reader.is(at, "(")) at++;
+  if (reader.is(at, "WITH")) at = reader.find(MAIN_VERBS, at + 1);
+  const word = at < 0 ? "SELECT" : reader.key(at);
+  return TAGS[word] ?? word;
+}
+
+/**
+ * Checks whether a command's tag contains a number of rows.
+ *
+ * @param command A result of {@link readCommand}.
+ */
+export function countsRows(command: string): boolean {
+  return COUNTING.has(command);
 }

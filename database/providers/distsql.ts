@@ -2,9 +2,10 @@ import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { type DatabaseSettings, getRegion, splitEndpoint } from "../config/config.ts";
 import { type ConnectRetry, createConnectRetry } from "./connect_retry.ts";
-import { createDsqlToken } from "./dsql_token.ts";
 import { openPostgres } from "./postgres_js.ts";
 import type { Connection, Invalidate } from "./provider.ts";
+import { createTokenSource } from "./iam_token.ts";
+import { loadDsqlSigner } from "./load_dsql_signer.ts";
 
 /**
  * Connection lifetime. The server ends a session after 60 minutes; the random spread keeps
@@ -101,5 +102,32 @@ function explain(error: unknown, username: string, isAdmin: boolean): unknown {
     : missing;
   return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, {
     cause: error,
+  });
+}
+
+/** The cluster and the kind of role that a token is signed for. */
+export interface DsqlTokenOptions {
+  readonly host: string;
+  readonly region: string;
+  /** True for the role `admin`. */
+  readonly isAdmin: boolean;
+}
+
+/**
+ * Creates the password function for Aurora DSQL. Tokens are signed locally and valid for 15 minutes.
+ *
+ * @param options The cluster and the kind of role.
+ * @returns Creates a token.
+ * @throws {ConfigurationError} If credentials are not in environment variables and the signer of the AWS
+ * SDK, which finds others, is not installed.
+ */
+export function createDsqlToken(
+  { host, region, isAdmin }: DsqlTokenOptions,
+): Promise<() => Promise<string>> {
+  const parameters = { Action: isAdmin ? "DbConnectAdmin" : "DbConnect" };
+  return createTokenSource({ service: "dsql", host, region, parameters }, async () => {
+    const { DsqlSigner } = await loadDsqlSigner();
+    const signer = new DsqlSigner({ hostname: host, region });
+    return () => isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken();
   });
 }

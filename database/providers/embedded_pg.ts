@@ -31,7 +31,7 @@ export async function openEmbeddedPg(config: DatabaseSettings): Promise<Connecti
   const slots = new ConnectionSlots(1);
   return {
     check: () => Promise.resolve(), // creating it has proved that it works
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, { schema })),
+    createClient: (schema) => createSessionClient(driver, slots, { schema }),
     openSession: () => Promise.resolve(openSession(pglite)),
     close: () => pglite.close(),
   };

@@ -1,6 +1,6 @@
 import { builtinModule } from "../../env/builtin_module.ts";
 import { environment, type EnvSource, readEnv } from "../../env/get_env.ts";
-import type { RequestLimit } from "../../env/limit_request.ts";
+import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 
 /** AWS credentials in environment variables, as Lambda sets them. */
 export interface EnvironmentCredentials {
@@ -20,7 +20,7 @@ export interface IamTokenRequest {
 }
 
 /** The limit of a signer of the AWS SDK, which requests credentials from containers, instances or single sign-on. */
-export const CREDENTIALS_LIMIT: RequestLimit = {
+const CREDENTIALS_LIMIT: RequestLimit = {
   service: "The provider of AWS credentials",
   limitMs: 5000,
 };
@@ -46,19 +46,22 @@ export function readCredentials(
 }
 
 /**
- * Creates a function that signs tokens with the credentials in environment variables.
+ * Creates a function that signs tokens: with the credentials in environment variables, or with a signer
+ * of the AWS SDK, which finds others.
  *
  * @param request What is signed.
- * @returns Signs a token; `undefined` if there are no such credentials, or no `node:crypto`.
+ * @param loadSigner Loads the signer of the SDK.
  */
-export function createEnvironmentSigner(
+export async function createTokenSource(
   request: IamTokenRequest,
-): (() => Promise<string>) | undefined {
+  loadSigner: () => Promise<() => Promise<string>>,
+): Promise<() => Promise<string>> {
   const first = readCredentials();
-  if (first === undefined || builtinModule("node:crypto") === undefined) return undefined;
-  return function signToken(): Promise<string> {
-    return Promise.resolve(signIamToken(request, readCredentials() ?? first));
-  };
+  if (first !== undefined) {
+    return () => Promise.resolve(signIamToken(request, readCredentials() ?? first));
+  }
+  const sign = await loadSigner();
+  return () => limitRequest(CREDENTIALS_LIMIT, sign);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { runtimeProcess } from "../../env/node_process.ts";
+import { runtimeProcess } from "../../env/builtin_module.ts";
 import { IdleTimer } from "../../env/idle_timer.ts";
 
 /** Pause after which a connection may have ended unnoticed, because an idle sandbox is frozen. */

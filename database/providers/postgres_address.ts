@@ -52,9 +52,9 @@ export function readPostgresAddress(config: DatabaseSettings): PostgresAddress {
     ? readParts(config)
     : readUrl(config.connectionString, config);
   if (address.username === "") {
+    const or = config.provider === "postgres" ? ", or in username" : "";
     throw new ConfigurationError(
-      "DatabaseConfig.username is missing: provider postgres needs the user, in the connection " +
-        "string or in username",
+      `DatabaseConfig.username is missing: write the user into the connection string${or}`,
     );
   }
   return address;

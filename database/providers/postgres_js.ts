@@ -25,18 +25,15 @@ import type { Row, SqlSession } from "../../sql/session.ts";
 
 /** Differences between a provider's server and PostgreSQL. */
 export interface ServerTraits {
-  /**
-   * Retry policy for refused connections.
-   * @default none
-   */
-  connectRetry?: ConnectRetry;
+  /** Retry policy for refused connections. */
+  connectRetry: ConnectRetry;
   /**
    * A session's locks last as long as its connection.
    * @default true
    */
   keepsSession?: boolean;
   /** Adds advice to an error, if there is any. */
-  explain?: (error: unknown) => unknown;
+  explain: (error: unknown) => unknown;
   /**
    * Finds out on a new connection whether a pooler in transaction mode is in front of the server.
    * Prepared statements and locks of a session are not used behind one.
@@ -78,13 +75,7 @@ export async function openPostgres(
   config: DatabaseSettings,
   options: PostgresOptions,
   invalidate: Invalidate,
-  {
-    connectRetry = () => undefined,
-    keepsSession = true,
-    explain = (error) => error,
-    isPooled,
-    rules,
-  }: ServerTraits = {},
+  { connectRetry, keepsSession = true, explain, isPooled, rules }: ServerTraits,
 ): Promise<Connection> {
   const { default: postgres } = await loadPostgres();
   const common = getCommonOptions(config, options);
@@ -118,9 +109,9 @@ export async function openPostgres(
         throw error;
       }
     },
-    createClient(schema, limit): Promise<DrizzleClient> {
+    createClient(schema, limit): DrizzleClient {
       const limited = limit === undefined ? driver : toSqlDriver(pool, server, connectRetry, limit);
-      return Promise.resolve(createSessionClient(limited, slots, { schema, rules }));
+      return createSessionClient(limited, slots, { schema, rules });
     },
     async openSession(): Promise<DedicatedSession> {
       const traits = { explain, keepsSession, isPooled, limit: getLimit(config) };

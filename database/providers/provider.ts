@@ -45,7 +45,7 @@ export interface Connection {
   createClient(
     schema: Record<string, unknown> | undefined,
     limit?: StatementLimit,
-  ): Promise<DrizzleClient>;
+  ): DrizzleClient;
   /** Opens a dedicated session. */
   openSession(): Promise<DedicatedSession>;
   /** Closes the connection, so that the process can exit. */

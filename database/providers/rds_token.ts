@@ -1,6 +1,5 @@
-import { limitRequest } from "../../env/limit_request.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { createEnvironmentSigner, CREDENTIALS_LIMIT, type IamTokenRequest } from "./iam_token.ts";
+import { createTokenSource } from "./iam_token.ts";
 import { loadRdsSigner } from "./load_rds_signer.ts";
 
 /** The address that a token is signed for. */
@@ -36,17 +35,15 @@ export async function createRdsToken(
         "the region, and the endpoint that RDS shows",
     );
   }
-  const request: IamTokenRequest = {
+  const request = {
     service: "rds-db",
     host: `${host}:${port}`,
     region,
     parameters: { Action: "connect", DBUser: username },
-  };
-  const signToken = createEnvironmentSigner(request);
-  if (signToken !== undefined) return signToken;
-  const { Signer } = await loadRdsSigner();
-  const signer = new Signer({ hostname: host, port, username, region });
-  return function createToken(): Promise<string> {
-    return limitRequest(CREDENTIALS_LIMIT, () => signer.getAuthToken());
-  };
+  } as const;
+  return await createTokenSource(request, async () => {
+    const { Signer } = await loadRdsSigner();
+    const signer = new Signer({ hostname: host, port, username, region });
+    return () => signer.getAuthToken();
+  });
 }

@@ -5,7 +5,7 @@ import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { DistSqlRetryOptions } from "../session/retry.ts";
 import type { PoolSession, TransactionSession } from "../session/session.ts";
 import { type CallValues, CHANGES_TEXT } from "../session/statement_template.ts";
-import { getStatementSession } from "../session/statement_session.ts";
+import { findSession } from "../session/statement_session.ts";
 import type { TablePermission } from "./table_permission.ts";
 import type { TransactionClient } from "../session/transaction.ts";
 import {
@@ -194,10 +194,10 @@ class Statement implements DeclaredStatement {
 
   /** Runs the statement. */
   run(client: DrizzleClient, values: CallValues): PromiseLike<unknown> {
-    const session = getStatementSession(client) as PoolSession | TransactionSession | undefined;
+    const session = findSession(client);
     // a client of drizzle's own drivers builds it for each call
     if (session === undefined) return this.#runAnew(client, values);
-    const { query, names, compare } = this.build(client);
+    const { query, names, compare } = this.#build(session);
     for (const name of names) {
       if (!Object.hasOwn(values, name) || values[name] === undefined) {
         throw new TypeError(`${this.name}: p.${name} is undefined, pass null for NULL`);
@@ -220,8 +220,7 @@ class Statement implements DeclaredStatement {
   }
 
   /** Builds the statement, once. See {@link DeclaredStatement.buildOn}. */
-  build(client: DrizzleClient): BuiltStatement {
-    const { statements: traits } = getStatementSession(client) as PoolSession;
+  #build({ statements: traits }: PoolSession | TransactionSession): BuiltStatement {
     const known = traits.hasOwnText ? this.#ownTexts.get(traits) : this.#built;
     if (known !== undefined) return known;
     const built = this.buildOn(traits.createBuilder() as BuilderClient);

@@ -1,9 +1,9 @@
 import type { AppError } from "../../errors/app_error.ts";
 import { DatabaseError, type UniqueViolationError } from "../../errors/database_errors.ts";
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
-import { createMetricRecorder } from "../../observability/metrics.ts";
+import { metrics } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
-import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
+import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
 import { isTransactionConflict } from "../../sql/sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
@@ -58,13 +58,16 @@ export async function withQueryMetrics<T>(
 ): Promise<T> {
   const startedMs = performance.now();
   // a query may run beside others, so none is the parent of what starts next
-  const span = startLeafSpanAt(queryName, startedMs);
+  const span = startSpan(queryName, { active: false });
   const count: RetryCount = { retries: 0 };
 
   function end(failure: unknown): void {
-    const endedMs = performance.now();
-    emit(queryName, endedMs - startedMs, count.retries, failure === undefined ? 0 : 1);
-    if (span !== undefined) endSpanAt(span, failure, endedMs);
+    metrics.addMetricsWithDimensions({ queryName }, [
+      ["QueryDuration", "Milliseconds", performance.now() - startedMs],
+      ["QueryErrors", "Count", failure === undefined ? 0 : 1],
+      ["QueryRetries", "Count", count.retries],
+    ]);
+    endSpan(span, failure);
   }
   let result: T;
   try {
@@ -81,24 +84,6 @@ export async function withQueryMetrics<T>(
   }
   end(undefined);
   return result;
-}
-
-const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();
-/** Upper bound of cached recorders, in case names contain ids. */
-const MAX_RECORDERS = 1000;
-
-function emit(queryName: string, durationMs: number, retries: number, errors: 0 | 1): void {
-  let record = recorders.get(queryName);
-  if (record === undefined) {
-    record = createMetricRecorder({ queryName }, [
-      ["QueryDuration", "Milliseconds"],
-      ["QueryErrors", "Count"],
-      ["QueryRetries", "Count"],
-    ]);
-    if (recorders.size >= MAX_RECORDERS) recorders.clear();
-    recorders.set(queryName, record);
-  }
-  record(durationMs, errors, retries);
 }
 
 /** Errors that were logged, so that nested queries do not log the same failure twice. */

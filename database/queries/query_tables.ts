@@ -1,8 +1,12 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { addKnownNames } from "../../errors/known_names.ts";
 import { getColumnNames, getTableNames } from "../session/drizzle_table.ts";
-import type { TableOperation, TablePermission } from "./table_permission.ts";
-import { checkPermissions } from "./requires_table.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import {
+  DatabaseOperation,
+  type TableOperation,
+  type TablePermission,
+} from "./table_permission.ts";
 
 /** Table of a query with its operations. */
 export interface QueryTable {
@@ -12,21 +16,35 @@ export interface QueryTable {
   operations: readonly TableOperation[];
 }
 
+const OPERATIONS: ReadonlySet<string> = new Set(Object.values(DatabaseOperation));
+
 /**
- * Checks the declared tables of a query, and registers their names for error messages.
+ * Checks declared tables, and registers their names for error messages.
  *
  * @param tables The declaration.
  * @throws {ConfigurationError} If the declaration is invalid.
  */
 export function checkTables(tables: readonly QueryTable[]): TablePermission[] {
-  const permissions = checkPermissions(
-    tables.map(({ table, operations }) => ({
-      table: typeof table === "string" ? table : getName(table),
-      operations,
-    })),
-  );
-  tables.forEach(({ table }) => declaredTables.add(table));
-  return permissions;
+  if (!Array.isArray(tables)) {
+    throw new ConfigurationError("Tables must be declared as a list of { table, operations }");
+  }
+  return tables.map(({ table: declared, operations }: QueryTable) => {
+    const table = typeof declared === "string" ? declared : getName(declared);
+    if (table.trim() === "") {
+      throw new ConfigurationError(`A declared table needs a name, got ${JSON.stringify(table)}`);
+    }
+    const wrong = Array.isArray(operations)
+      ? operations.find((operation) => !OPERATIONS.has(operation))
+      : "none";
+    if (wrong !== undefined || operations.length === 0) {
+      throw new ConfigurationError(
+        `The operations of table ${table} must be from ${[...OPERATIONS].join(", ")}, ` +
+          `got ${JSON.stringify(operations)}`,
+      );
+    }
+    declaredTables.add(declared);
+    return { table, operations: [...operations] as DatabaseOperation[] };
+  });
 }
 
 function getName(table: PgTable): string {

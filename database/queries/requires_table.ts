@@ -1,9 +1,5 @@
-import {
-  DatabaseOperation,
-  type TableDeclaration,
-  type TablePermission,
-} from "./table_permission.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import { checkTables, type QueryTable } from "./query_tables.ts";
+import type { DatabaseOperation, TablePermission } from "./table_permission.ts";
 import { record } from "../../env/recording.ts";
 
 /** Method decorator, in the standard form and in that of `experimentalDecorators`. */
@@ -45,8 +41,8 @@ const byMethod: WeakMap<object, readonly TablePermission[]> = new WeakMap();
  * console.log(getTablePermissions(NoteQueries)); // [{ table: "notes", operations: ["SELECT"] }]
  * ```
  */
-export function RequiresTable(permissions: readonly TableDeclaration[]): TableDecorator {
-  const declared = checkPermissions(permissions);
+export function RequiresTable(permissions: readonly QueryTable[]): TableDecorator {
+  const declared = checkTables(permissions);
   return function declareTables(
     target: object,
     context: string | symbol | ClassMethodDecoratorContext,
@@ -114,32 +110,4 @@ function declaredOn(target: object): TablePermission[] {
     }
   }
   return [...own.values()].flat();
-}
-
-const OPERATIONS: ReadonlySet<string> = new Set(Object.values(DatabaseOperation));
-
-/**
- * Validates a declaration of tables and operations.
- *
- * @throws {ConfigurationError} If the declaration is invalid.
- */
-export function checkPermissions(permissions: readonly TableDeclaration[]): TablePermission[] {
-  if (!Array.isArray(permissions)) {
-    throw new ConfigurationError("Tables must be declared as a list of { table, operations }");
-  }
-  return permissions.map(({ table, operations }) => {
-    if (typeof table !== "string" || table.trim() === "") {
-      throw new ConfigurationError(`A declared table needs a name, got ${JSON.stringify(table)}`);
-    }
-    const wrong = Array.isArray(operations)
-      ? operations.find((operation) => !OPERATIONS.has(operation))
-      : "none";
-    if (wrong !== undefined || operations.length === 0) {
-      throw new ConfigurationError(
-        `The operations of table ${table} must be from ${[...OPERATIONS].join(", ")}, ` +
-          `got ${JSON.stringify(operations)}`,
-      );
-    }
-    return { table, operations: [...operations] as DatabaseOperation[] };
-  });
 }

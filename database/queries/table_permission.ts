@@ -15,14 +15,6 @@ export enum DatabaseOperation {
 /** An operation where one is declared: a member of the enum, or its value such as `"SELECT"`. */
 export type TableOperation = DatabaseOperation | `${DatabaseOperation}`;
 
-/** The declaration of operations on one table. */
-export interface TableDeclaration {
-  /** The table's name in the database. */
-  table: string;
-  /** Operations on the table. */
-  operations: readonly TableOperation[];
-}
-
 /** Operations on one table, from which a function's database grants are generated. */
 export interface TablePermission {
   /** The table's name in the database. */

@@ -4,8 +4,7 @@ import {
   type ClientAddressSource,
 } from "../../core/http/client_address.ts";
 import { createRequestLimits } from "../../core/rate_limit/count_request.ts";
-import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
-import { setRequestLimits } from "../../core/rate_limit/request_limits.ts";
+import { type RateLimitStore, setRequestLimits } from "../../core/rate_limit/rate_limit.ts";
 import { createRateLimitStore, type RateLimitDatabase } from "./store.ts";
 import { record } from "../../env/recording.ts";
 

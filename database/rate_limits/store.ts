@@ -12,8 +12,7 @@ import { type PlainSql, sql, type SqlValue } from "../session/plain_sql.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
 import { runSql, runSqlRows } from "../session/run_sql.ts";
 import { isOccError } from "../../sql/sqlstate.ts";
-import { type LimitTable, readLimitTable } from "./limit_table.ts";
-import { buildTake, type TakenRow } from "./take_statement.ts";
+import { buildTake, type LimitTable, readLimitTable, type TakenRow } from "./take_statement.ts";
 
 /** A drizzle client for PostgreSQL, of any driver and any schema. */
 export interface RateLimitDatabase {

@@ -2,6 +2,8 @@ import {
   createTableRelationsHelpers,
   DrizzleQueryError,
   extractTablesRelationalConfig,
+  getTableName,
+  noopDecoder,
   type Query,
   type RelationalSchemaConfig,
   type SQL,
@@ -14,6 +16,7 @@ import type { SqlDriver, Statement } from "./driver.ts";
 import { PoolSession, type TransactionSession, type TransactionWork } from "./session.ts";
 import { POSTGRES_RULES, type TransactionRules } from "./transaction_state.ts";
 import {
+  PgColumn,
   PgDatabase,
   type PgPreparedQuery,
   PgSession,
@@ -22,12 +25,16 @@ import {
   type PreparedQueryConfig,
   type SelectedFieldsOrdered,
 } from "drizzle-orm/pg-core";
-import { isJsonField } from "./column_decoder.ts";
-import { CellReaders } from "./decode_rows.ts";
+import {
+  getDecoder,
+  isColumn,
+  isJsonField,
+  type SelectedField,
+  withSafeDecoder,
+} from "./column_decoder.ts";
 import { createPlaceholderFiller } from "./placeholders.ts";
 import { PreparedQuery, type StatementRunner } from "./prepared_query.ts";
-import type { RowMapping } from "./row_mapper.ts";
-import { mapToFields } from "./row_mapping.ts";
+import type { Cell, RowMapping } from "./row_mapper.ts";
 import { findSession, SESSION } from "./statement_session.ts";
 
 /** Options of {@link createSessionClient}. */
@@ -107,8 +114,7 @@ class DrizzleSession
   ): RowMapping {
     if (mapRows !== undefined) {
       const { lastRelationalFields } = this.dialect as Dialect;
-      const cells = new CellReaders(lastRelationalFields.map(isJsonField));
-      return { kind: "relational", cells, mapRows };
+      return { kind: "relational", isJson: lastRelationalFields.map(isJsonField), mapRows };
     }
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);
   }
@@ -180,4 +186,35 @@ function readRelations(
     createTableRelationsHelpers,
   );
   return { fullSchema, schema: tables, tableNamesMap };
+}
+
+/**
+ * Creates the mapping of rows to a builder's fields.
+ *
+ * @param fields The fields that drizzle selected.
+ * @returns The mapping.
+ */
+export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
+  const cells = fields.map(({ path, field }) =>
+    toCell(path, withSafeDecoder(field as SelectedField))
+  );
+  return { kind: "fields", cells };
+}
+
+/** Returns the cells of the fields that drizzle selected. */
+export function toCells(fields: SelectedFieldsOrdered): Cell[] {
+  return fields.map(({ path, field }) => toCell(path, field as SelectedField));
+}
+
+function toCell(path: readonly string[], field: SelectedField): Cell {
+  const decoder = getDecoder(field);
+  const { mapFromDriverValue } = decoder;
+  const isKept = mapFromDriverValue === PgColumn.prototype.mapFromDriverValue ||
+    mapFromDriverValue === noopDecoder.mapFromDriverValue;
+  return {
+    path,
+    decode: isKept ? undefined : (value) => decoder.mapFromDriverValue(value),
+    table: isColumn(field) && path.length === 2 ? getTableName(field.table) : undefined,
+    isJson: isJsonField(field),
+  };
 }

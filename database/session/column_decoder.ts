@@ -14,8 +14,6 @@ interface ArrayColumn {
   baseColumn: Column;
 }
 
-const derivedColumns: WeakMap<Column, Column> = new WeakMap();
-
 /**
  * Returns a selected field with a decoder that keeps parsed JSON and NULLs in arrays. drizzle
  * 0.45.4 parses every text from a json column, which turns the JSON string `"null"` into null, and
@@ -67,17 +65,11 @@ function isJson(decoder: unknown): boolean {
 }
 
 function safeDecoder(column: Column): Column {
-  if (isJson(column)) return deriveColumn(column, asParsed);
+  if (isJson(column)) return derive(column, { mapFromDriverValue: asParsed });
   if (column.columnType !== "PgArray") return column;
-  return deriveColumn(column, (value) => decodeArray(column as Column & ArrayColumn, value));
-}
-
-function deriveColumn(column: Column, mapFromDriverValue: (value: unknown) => unknown): Column {
-  let derived = derivedColumns.get(column);
-  if (derived === undefined) {
-    derivedColumns.set(column, derived = derive(column, { mapFromDriverValue }));
-  }
-  return derived;
+  return derive(column, {
+    mapFromDriverValue: (value: unknown) => decodeArray(column as Column & ArrayColumn, value),
+  });
 }
 
 /**

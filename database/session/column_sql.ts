@@ -2,7 +2,7 @@
  * Statements with tables and columns of drizzle, without drizzle: names, encoders and decoders are
  * read from the table.
  */
-import { type Cell, mapToCells, RowMapper, type RowMapping } from "./row_mapper.ts";
+import { type Cell, mapRow, type RowMapping } from "./row_mapper.ts";
 import { isJsonField, withSafeDecoder } from "./column_decoder.ts";
 import { findSession } from "./statement_session.ts";
 import { getColumns, getTableNames } from "./drizzle_table.ts";
@@ -96,7 +96,6 @@ export class ReturnedColumns {
   readonly list: PlainSql;
   readonly #mapping: RowMapping;
   readonly #cells: readonly Cell[];
-  readonly #rows: RowMapper;
 
   /**
    * @param db The client.
@@ -109,10 +108,10 @@ export class ReturnedColumns {
       ", ",
     );
     this.#cells = columns.map(([path, column]) => toCell(path, column));
-    this.#rows = new RowMapper(this.#cells);
-    this.#mapping = mapToCells(
-      columns.map(([path, column]) => toCell(path, withSafeDecoder(column as never))),
-    );
+    this.#mapping = {
+      kind: "fields",
+      cells: columns.map(([path, column]) => toCell(path, withSafeDecoder(column as never))),
+    };
   }
 
   /**
@@ -131,7 +130,7 @@ export class ReturnedColumns {
   }
 
   #map(row: Row): object {
-    return this.#rows.map(this.#cells.map((_, at) => row[`c${at}`]), undefined);
+    return mapRow(this.#cells, this.#cells.map((_, at) => row[`c${at}`]), undefined);
   }
 }
 

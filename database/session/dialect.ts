@@ -1,7 +1,7 @@
 import { is, Param, type Query, type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { PlainSql } from "./plain_sql.ts";
-import type { WrittenStatement } from "./statement_session.ts";
+import type { WrittenStatement } from "./driver.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { COLUMNS, getColumns } from "./drizzle_table.ts";
 import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";

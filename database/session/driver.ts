@@ -12,6 +12,14 @@ export interface Statement {
   readonly metadata?: { readonly type: string; readonly tables: readonly string[] };
 }
 
+/** A statement of this package in the form of the server. */
+export interface WrittenStatement {
+  readonly text: string;
+  readonly params: unknown[];
+  /** For each parameter, true if the statement casts it to its column's type. */
+  readonly isCast?: readonly boolean[] | undefined;
+}
+
 /** Column of a result. */
 export interface ResultColumn {
   /** Name in the result. */

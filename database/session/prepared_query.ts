@@ -2,10 +2,10 @@ import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
 import { ENTITY_KIND } from "./drizzle_table.ts";
 import type { Row } from "../../sql/session.ts";
-import { toQueryResult } from "./decode_rows.ts";
+import { readCells, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
-import type { NotNullable, RowMapping } from "./row_mapper.ts";
+import { mapRow, type NotNullable, type RowMapping } from "./row_mapper.ts";
 
 /** A statement without its values. */
 export type StatementTemplate = Omit<Statement, "text" | "params">;
@@ -128,9 +128,10 @@ export class PreparedQuery {
   #mapRows(result: StatementResult): unknown {
     const mapping = this.#mapping;
     if (mapping.kind === "raw") return toQueryResult(result);
-    const rows = mapping.cells.read(result);
-    if (mapping.kind === "relational") return mapping.mapRows(rows);
-    return rows.map((row) => mapping.rows.map(row, this.joinsNotNullableMap));
+    if (mapping.kind === "relational") return mapping.mapRows(readCells(result, mapping.isJson));
+    const { cells } = mapping;
+    const rows = readCells(result, cells.map(({ isJson }) => isJson));
+    return rows.map((row) => mapRow(cells, row, this.joinsNotNullableMap));
   }
 
   async #run<R>(

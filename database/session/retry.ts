@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/async/clock.ts";
-import { retry } from "../../core/async/retry.ts";
+import { retry } from "../../core/retry.ts";
 import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -140,7 +140,12 @@ export async function runWithRetry<T>(
     options.onRetry?.(shown, attempt);
   }
   try {
-    return await retry(run, { ...options, maxRetries, isRetryable: mayRetry, onRetry });
+    return await retry(run, {
+      ...options,
+      maxAttempts: maxRetries + 1,
+      isRetryable: mayRetry,
+      onRetry,
+    });
   } catch (error) {
     // with maxRetries 0 nothing was retried here, so an outer retry may still run
     if (maxRetries > 0 && mayRetry(error)) {

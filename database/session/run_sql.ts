@@ -4,7 +4,7 @@ import type { PlainSql } from "./plain_sql.ts";
 import type { Row } from "../../sql/session.ts";
 import { PreparedQuery } from "./prepared_query.ts";
 import type { RowMapping } from "./row_mapper.ts";
-import type { PoolSession, TransactionSession } from "./session.ts";
+import type { TransactionSession } from "./session.ts";
 import { findSession } from "./statement_session.ts";
 import type { TransactionState } from "./transaction_state.ts";
 
@@ -59,7 +59,7 @@ export function prepareSql(
   name?: string,
   mapping: RowMapping = { kind: "raw" },
 ): PreparedQuery | undefined {
-  const session = findSession(client) as PoolSession | TransactionSession | undefined;
+  const session = findSession(client);
   if (session === undefined) return undefined;
   const { text, params, isCast } = session.statements.write(statement);
   return new PreparedQuery(session, { sql: text, params }, { name, isCast }, mapping, () => params);

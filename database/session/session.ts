@@ -1,16 +1,20 @@
 import type { PgTransactionConfig } from "drizzle-orm/pg-core";
 import type { PlainSql } from "./plain_sql.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
-import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
+import type {
+  SqlDriver,
+  Statement,
+  StatementResult,
+  TransactionDriver,
+  WrittenStatement,
+} from "./driver.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
 import {
   type CreateStatementError,
-  type PreparedQuery,
   type StatementRunner,
   toStatementError,
 } from "./prepared_query.ts";
-import type { StatementSession, WrittenStatement } from "./statement_session.ts";
 import {
   createSavepointError,
   type TransactionRules,
@@ -42,9 +46,11 @@ export interface ClientTraits {
 }
 
 /** Session of a client, without a class of drizzle. All providers share it. */
-export class PoolSession implements StatementSession, StatementRunner {
-  /** Key of the client's prepared statements. */
+export class PoolSession implements StatementRunner {
+  /** Key of the client's prepared statements, which its transactions share. */
   readonly statements: ClientTraits;
+  /** There is no transaction. */
+  readonly state: undefined;
   readonly #driver: SqlDriver;
   readonly #slots: ConnectionSlots;
 
@@ -71,11 +77,6 @@ export class PoolSession implements StatementSession, StatementRunner {
     return await this.#driver.run(statement);
   }
 
-  /** Returns a prepared statement for this session. */
-  bind(statement: object): object {
-    return (statement as PreparedQuery).bind(this);
-  }
-
   /** Runs a transaction. */
   transaction<T>(work: TransactionWork<T>, config?: PgTransactionConfig): Promise<T> {
     const state = new TransactionState(this.statements.rules);
@@ -94,7 +95,7 @@ export class PoolSession implements StatementSession, StatementRunner {
 }
 
 /** Session of a transaction or savepoint, without a class of drizzle. */
-export class TransactionSession implements StatementSession, StatementRunner {
+export class TransactionSession implements StatementRunner {
   /** Key of the client's prepared statements. */
   readonly statements: ClientTraits;
   /** State of the transaction. */
@@ -148,11 +149,6 @@ export class TransactionSession implements StatementSession, StatementRunner {
   /** Records the failure of a statement, after which the server may refuse the others. */
   noteFailure(error: unknown): void {
     this.state.noteFailure(error);
-  }
-
-  /** Returns a prepared statement for this session. */
-  bind(statement: object): object {
-    return (statement as PreparedQuery).bind(this);
   }
 
   /**

@@ -40,17 +40,9 @@ export class TransactionScope {
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     this.beganAtMs = performance.now();
-    // with sequential invocations, promises need not carry their context
-    if (storage === undefined && this.invocation?.settings.singleConcurrency !== true) {
-      storage = createStorage();
-    }
-    return this.lease.use(() => storage === undefined ? work() : storage.run(this, work));
+    storage ??= new (builtinModule("node:async_hooks")!.AsyncLocalStorage)();
+    return this.lease.use(() => storage!.run(this, work));
   }
-}
-
-function createStorage(): typeof storage {
-  const hooks = builtinModule("node:async_hooks");
-  return hooks === undefined ? undefined : new hooks.AsyncLocalStorage();
 }
 
 /**

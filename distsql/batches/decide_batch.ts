@@ -1,4 +1,4 @@
-import { readNotNullCheck } from "../translate/rules/not_null.ts";
+import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
 import { readObject } from "../schema/read_object.ts";
 import { getName } from "../../sql/sql_name.ts";

@@ -1,12 +1,10 @@
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.split(/\s+/));
-}
+import { keywordSet } from "../../sql/list_words.ts";
 
 /**
  * PostgreSQL functions whose result depends only on their arguments and the session's settings
  * (PostgreSQL 15 and later, chapter 9). None reads a table or the catalog.
  */
-export const STABLE_FUNCTIONS: ReadonlySet<string> = words(
+export const STABLE_FUNCTIONS: ReadonlySet<string> = keywordSet(
   // strings and binary strings
   "ascii bit_count bit_length btrim char_length character_length " +
     "chr concat concat_ws convert convert_from convert_to " +
@@ -64,17 +62,17 @@ export const STABLE_FUNCTIONS: ReadonlySet<string> = words(
 );
 
 /** Functions that return another value at each call and read no table. */
-export const VOLATILE_FUNCTIONS: ReadonlySet<string> = words(
+export const VOLATILE_FUNCTIONS: ReadonlySet<string> = keywordSet(
   "clock_timestamp gen_random_uuid nextval random timeofday",
 );
 
 /** Functions that return the time of the transaction or statement, with or without brackets. */
-export const TIME_FUNCTIONS: ReadonlySet<string> = words(
+export const TIME_FUNCTIONS: ReadonlySet<string> = keywordSet(
   "now statement_timestamp transaction_timestamp",
 );
 
 /** Keywords before a bracket that are not function calls. */
-export const SYNTAX_WORDS: ReadonlySet<string> = words(
+export const SYNTAX_WORDS: ReadonlySet<string> = keywordSet(
   "ALL AND ANY ARRAY AS ASC BY CASE CAST COALESCE CUBE DESC " +
     "DISTINCT ELSE EXCEPT EXISTS FETCH FILTER FROM GREATEST " +
     "GROUPING HAVING ILIKE IN INTERSECT JOIN LATERAL LEAST LIKE LIMIT " +

@@ -3,7 +3,7 @@ import { toTableSchema } from "../schema/to_table_schema.ts";
 import type { IncomingForeignKey, TableSchema } from "../schema/table_schema.ts";
 import { type DeclaredSchema, findObject, getKey } from "../schema/declared_schema.ts";
 import { readObject, type WrittenName } from "../schema/read_object.ts";
-import type { DistSqlStep } from "../translate/translation.ts";
+import type { DistSqlStep } from "../translate/context/translation.ts";
 import type { RunSql } from "../../sql/session.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { countMatching, countReferencing, countRows } from "./count_rows.ts";

@@ -25,8 +25,6 @@ export interface RowChange {
   readonly from: TokenRange;
   /** The condition. */
   readonly where: TokenRange;
-  /** Clause after RETURNING. */
-  readonly returning: TokenRange;
   /** Folded names of the columns that an UPDATE sets. */
   readonly columns: readonly string[];
 }
@@ -112,7 +110,6 @@ function readClauses(reader: StatementReader): RowChange | undefined {
     set,
     from: ranges.FROM ?? ranges.USING ?? EMPTY,
     where: ranges.WHERE ?? EMPTY,
-    returning: ranges.RETURNING ?? EMPTY,
     columns: readColumns(reader, set),
   };
 }

@@ -1,14 +1,13 @@
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { alterPass } from "../translate/rules/alter_pass.ts";
-import { isTableConstraint } from "../translate/rules/table_constraint.ts";
+import { alterPass } from "../syntax/alter_pass.ts";
+import { isTableConstraint } from "../syntax/table_constraint.ts";
 import { addColumn, alterColumn } from "./alter_column.ts";
 import { renameColumn } from "./rename_column.ts";
-import { addConstraint, findConstraint } from "./alter_constraint.ts";
+import { addConstraint, findConstraint, type TableAction } from "./alter_constraint.ts";
 import { dropColumn, dropConstraint } from "./alter_drop.ts";
 import { createStatementError } from "./recreation_error.ts";
-import type { TableAction } from "./table_action.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
 
 /**

@@ -1,13 +1,12 @@
-import { type ColumnClause, readColumn } from "../translate/rules/column_definition.ts";
-import { SERIAL } from "../translate/rules/column_type.ts";
-import { readNotNullCheck } from "../translate/rules/not_null.ts";
+import { findTypeChange } from "../syntax/alter_pass.ts";
+import { type ColumnClause, readColumn, SERIAL } from "../syntax/column_definition.ts";
+import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import { deriveName, readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
+import { columnsIn, findColumn, pushConstraint, type TableAction } from "./alter_constraint.ts";
 import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
 import { normalizeType } from "../schema/normalize_type.ts";
-import type { TableAction } from "./table_action.ts";
 import type { TableColumn, TableIdentity, TableSchema } from "../schema/table_schema.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { renameIn } from "./rename_column.ts";
@@ -144,8 +143,8 @@ export function alterColumn(action: TableAction): void {
   const name = readName(reader, reader.skip(from + 1, "COLUMN"));
   const column = findColumn(schema, name.name);
   const at = name.end;
-  if (reader.is(at, "TYPE")) return changeType(column, at + 1, action);
-  if (reader.is(at, "SET", "DATA", "TYPE")) return changeType(column, at + 3, action);
+  const typeAt = findTypeChange(reader, at);
+  if (typeAt >= 0) return changeType(column, typeAt, action);
   if (reader.is(at, "SET", "NOT", "NULL")) column.notNull = true;
   else if (reader.is(at, "DROP", "NOT", "NULL")) {
     const key = schema.constraints.find((one) => one.type === "primary_key");

@@ -1,19 +1,30 @@
-import { deriveName, getName, readName } from "../../sql/sql_name.ts";
-import {
-  isNotValid,
-  readTableConstraint,
-  type TableConstraintKind,
-} from "../translate/rules/table_constraint.ts";
-import { parseStatement } from "../../sql/statement_reader.ts";
+import { columnsNamed } from "../schema/expression_columns.ts";
+import { chooseName, CONSTRAINT_LABELS } from "../schema/names.ts";
+import { readName } from "../../sql/sql_name.ts";
+import { isNotValid, readTableConstraint } from "../syntax/table_constraint.ts";
+import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
-import type { TableAction } from "./table_action.ts";
 import type {
   TableColumn,
   TableConstraint,
   TableConstraintType,
   TableSchema,
 } from "../schema/table_schema.ts";
+
+/** One action of an ALTER TABLE, with the table that it changes. */
+export interface TableAction {
+  /** The table; changed in place. */
+  readonly schema: TableSchema;
+  /** The statement. */
+  readonly reader: StatementReader;
+  /** Position of the action's first word. */
+  readonly from: number;
+  /** End of the action. */
+  readonly to: number;
+  /** True if USING also converts values whose type stays the same. */
+  readonly convertsAlways: boolean;
+}
 
 /** Returns the column with that name. */
 export function findColumn(schema: TableSchema, name: string): TableColumn {
@@ -41,15 +52,6 @@ export function findConstraint(schema: TableSchema, name: string): TableConstrai
   return constraint;
 }
 
-/** Suffixes of PostgreSQL's generated constraint names. */
-const LABELS: Readonly<Record<TableConstraintType, string>> = {
-  primary_key: "pkey",
-  unique: "key",
-  check: "check",
-  foreign_key: "fkey",
-  exclude: "excl",
-};
-
 /** Adds a constraint, with PostgreSQL's generated name if it has none. */
 export function pushConstraint(
   schema: TableSchema,
@@ -68,11 +70,12 @@ export function pushConstraint(
     for (const name of columns) findColumn(schema, name);
   }
   const taken = new Set([...schema.constraints, ...schema.indexes].map((one) => one.name));
-  const joined = type === "primary_key" ? "" : columns.join("_");
-  let name = constraint.name ?? deriveName(schema.name, joined, LABELS[type]);
-  for (let i = 1; constraint.name === undefined && taken.has(name); i++) {
-    name = deriveName(schema.name, joined, `${LABELS[type]}${i}`);
-  }
+  const parts = {
+    table: schema.name,
+    columns: type === "primary_key" ? [] : columns,
+    label: CONSTRAINT_LABELS[type],
+  };
+  const name = constraint.name ?? chooseName(parts, (name) => taken.has(name));
   if (taken.has(name)) {
     throw createStatementError(
       schema,
@@ -81,14 +84,6 @@ export function pushConstraint(
   }
   schema.constraints.push({ ...constraint, name });
 }
-
-const TYPES: Readonly<Partial<Record<TableConstraintKind, TableConstraintType>>> = {
-  primary_key: "primary_key",
-  unique: "unique",
-  check: "check",
-  foreign_key: "foreign_key",
-  exclude: "exclude",
-};
 
 /** Applies ADD constraint. */
 export function addConstraint(action: TableAction): void {
@@ -101,8 +96,8 @@ export function addConstraint(action: TableAction): void {
     if (name !== undefined) column.notNullName = name;
     return;
   }
-  const type = TYPES[read.kind];
-  if (type === undefined) {
+  const type = read.kind;
+  if (type === "unknown") {
     throw createStatementError(schema, "the constraint to add cannot be parsed");
   }
   const validated = !isNotValid(reader, read);
@@ -159,11 +154,6 @@ function takeOverIndex(
 /** Returns the columns whose names occur in an expression. */
 export function columnsIn(schema: TableSchema, text: string): string[] {
   const reader = parseStatement(text);
-  const names = new Set<string>();
-  for (let at = 0; at < reader.size; at++) {
-    if (reader.isName(at) && reader.key(at + 1) !== "(" && reader.key(at - 1) !== "::") {
-      names.add(getName(reader.token(at)!));
-    }
-  }
-  return schema.columns.map((column) => column.name).filter((name) => names.has(name));
+  const names = new Set(schema.columns.map((column) => column.name));
+  return columnsNamed(reader, 0, reader.size, names);
 }

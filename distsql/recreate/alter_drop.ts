@@ -1,9 +1,8 @@
 import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
-import { findColumn, findConstraint } from "./alter_constraint.ts";
+import { findColumn, findConstraint, type TableAction } from "./alter_constraint.ts";
 import { parseForeignKey } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
-import type { TableAction } from "./table_action.ts";
 import type { IncomingForeignKey, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 
 /**

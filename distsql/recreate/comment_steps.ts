@@ -1,6 +1,6 @@
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { once, toRegclass } from "./catalog_steps.ts";
-import { ownsIndex } from "./create_table.ts";
+import { hasIndex } from "../schema/declared_schema.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
 import { temporaryName } from "./temporary_name.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
@@ -38,7 +38,9 @@ export function listCommentSteps(
   }
   for (const constraint of constraints) {
     if (constraint.comment === undefined) continue;
-    const name = ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
+    const name = hasIndex(constraint.type)
+      ? temporaryName(constraint.name, "new")
+      : constraint.name;
     const object = `CONSTRAINT ${quoteName(name)} ON ${newTable}`;
     const found = "SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE " +
       `conrelid = ${table} AND conname = ${quoteLiteral(name)}`;

@@ -1,16 +1,9 @@
 import { MAX_NAME_BYTES } from "../../sql/sql_name.ts";
+import { hasIndex } from "../schema/declared_schema.ts";
 import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
 import { temporaryName } from "./temporary_name.ts";
 import type { TableColumn, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
-
-/**
- * Checks whether a constraint has an index, whose name must be unique in the schema, not only in
- * the table.
- */
-export function ownsIndex({ type }: TableConstraint): boolean {
-  return type === "primary_key" || type === "unique" || type === "exclude";
-}
 
 /**
  * Returns the keys that CREATE TABLE would omit because another key has the same columns.
@@ -29,7 +22,7 @@ export function repeatedKeys(constraints: readonly TableConstraint[]): TableCons
 
 /** Returns the name of a constraint while its table has a temporary name. */
 export function constraintName(constraint: TableConstraint, isRenamed: boolean): string {
-  return isRenamed && ownsIndex(constraint)
+  return isRenamed && hasIndex(constraint.type)
     ? temporaryName(constraint.name, "new")
     : constraint.name;
 }

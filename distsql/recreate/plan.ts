@@ -1,11 +1,30 @@
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { sanitizeForDistSql } from "../translate/sanitize.ts";
-import { readName } from "../../sql/sql_name.ts";
 import { splitStatements } from "../../sql/statement.ts";
-import { buildCreateTableSql, constraintName, repeatedKeys } from "./create_table.ts";
+import { buildCreateTableSql, repeatedKeys } from "./create_table.ts";
 import { checkPlan, warnAbout } from "./plan_checks.ts";
-import { PlanBuilder } from "./plan_builder.ts";
+import { listOwnershipSteps, once } from "./catalog_steps.ts";
+import { listCommentSteps } from "./comment_steps.ts";
+import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
+import {
+  addForeignKeys,
+  addLooseChecks,
+  addRepeatedKeys,
+  buildIndexes,
+  dropOldTable,
+  dropWorkTable,
+  isThere,
+  keepSequences,
+  nameTables,
+  renameNewTable,
+  renameObjects,
+  renameOldTable,
+  setColumnOptions,
+  setPositions,
+} from "./plan_steps.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
+import { type DeclaredSchema, EMPTY_SCHEMA, getKey } from "../schema/declared_schema.ts";
+import { readObject, toObjectName } from "../schema/read_object.ts";
 import { normalizeType } from "../schema/normalize_type.ts";
 import { temporaryName } from "./temporary_name.ts";
 import type { TableColumn, TableSchema } from "../schema/table_schema.ts";
@@ -88,7 +107,7 @@ function planCopy(current: TableSchema, desired: TableSchema): RecreationCopy {
     frozen: qualify(schema, temporaryName(name, "old")),
     target: qualify(schema, temporaryName(name, "new")),
     columns,
-    key: findKey(current) ?? getKey(current, keyToBe(current, desired)),
+    key: findKey(current) ?? keyOf(current, keyToBe(current, desired)),
     targetKey: findKey(desired) ?? [],
     overriding: desired.columns.some(({ name, identity }) =>
       identity?.always === true && columns.some((column) => column.name === name)
@@ -111,7 +130,7 @@ function copied(column: TableColumn, current: TableSchema): CopiedColumn | undef
   };
 }
 
-function getKey(schema: TableSchema, names: readonly string[]): CopyKey[] {
+function keyOf(schema: TableSchema, names: readonly string[]): CopyKey[] {
   return names.map((name) => {
     const { type, notNull } = schema.columns.find((column) => column.name === name)!;
     return { name, type, nullable: !notNull };
@@ -127,7 +146,7 @@ function findKey(schema: TableSchema): CopyKey[] | undefined {
   ];
   for (const names of candidates) {
     if (names === undefined || names.length === 0) continue;
-    const key = getKey(schema, names);
+    const key = keyOf(schema, names);
     if (key.every(({ nullable }) => !nullable)) return key;
   }
   return undefined;
@@ -158,46 +177,48 @@ function createNewTableSql(current: TableSchema, desired: TableSchema): string {
   const sql = buildCreateTableSql(temporaryName(current.name, "new"), { ...desired, constraints });
   if (current.dialect !== "distsql") return sql;
   const [statement] = splitStatements(
-    sanitizeForDistSql(sql, { domains: typeNames(desired) }) ?? sql,
+    sanitizeForDistSql(sql, { declared: declareTypes(desired) }) ?? sql,
   );
   return statement.text;
 }
 
-/** Returns the type names of the columns. A type that is not built in is a domain. */
-export function typeNames({ columns }: TableSchema): string[] {
-  return columns.map(({ type }) => readName(parseStatement(type), 0).path);
+/** Declares the types of the columns. A type that is not built in is a domain. */
+export function declareTypes({ columns }: TableSchema): DeclaredSchema {
+  const domains = columns.map(({ type }) => {
+    const name = toObjectName(readObject(parseStatement(type), 0));
+    return [getKey(name), { ...name, type, hasDefault: false }] as const;
+  });
+  return { ...EMPTY_SCHEMA, domains: new Map(domains) };
 }
 
 function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["steps"] {
   const { schema, name } = current;
-  const build = new PlanBuilder(current, desired);
-  const hasWork = build.isThere(temporaryName(name, "work"));
-  build.once("before", "store the plan", createWorkTableSql(schema, name), hasWork);
+  const tables = nameTables(current, desired);
+  const { newName } = tables;
+  const hasWork = isThere(schema, temporaryName(name, "work"));
   const create = createNewTableSql(current, desired);
-  build.once("before", "create the new table", create, build.isThere(build.newName));
-  build.repeatedKeys();
-  build.columnSettings();
-  build.push({ kind: "copy", phase: "before", title: "copy the rows" });
-  build.indexes();
-  build.looseChecks();
-  build.foreignKeys();
-  build.comments();
-  build.ownerAndGrants();
-  build.push({ kind: "verify", phase: "before", title: "compare all rows" });
-  build.renameAway();
   const again = "compare all rows again, without concurrent writes";
-  build.push({ kind: "verify", phase: "frozen", title: again });
-  build.positions();
-  build.newIncomingKeys();
-  build.takeName();
-  build.oldIncomingKeys();
-  build.ownedSequences();
-  build.dropOld();
-  for (const constraint of desired.constraints) {
-    build.renameConstraint(constraint, constraintName(constraint, true));
-  }
-  for (const index of desired.indexes) build.renameIndex(index);
-  build.renameSequences();
-  build.dropWork();
-  return build.steps;
+  return [
+    once("before", "store the plan", createWorkTableSql(schema, name), hasWork),
+    once("before", "create the new table", create, isThere(schema, newName)),
+    ...addRepeatedKeys(tables),
+    ...setColumnOptions(tables),
+    { kind: "copy", phase: "before", title: "copy the rows" },
+    ...buildIndexes(tables),
+    ...addLooseChecks(tables),
+    ...addForeignKeys(tables),
+    ...listCommentSteps(desired, tables.new, schema),
+    ...listOwnershipSteps(desired, tables.new),
+    { kind: "verify", phase: "before", title: "compare all rows" },
+    renameOldTable(tables),
+    { kind: "verify", phase: "frozen", title: again },
+    ...setPositions(tables),
+    ...pointToNewTable(current, desired, newName),
+    renameNewTable(tables),
+    ...leaveOldTable(current, desired),
+    ...keepSequences(tables),
+    dropOldTable(tables),
+    ...renameObjects(tables),
+    dropWorkTable(tables),
+  ];
 }

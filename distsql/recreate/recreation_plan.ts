@@ -48,12 +48,16 @@ export interface RecreationCopy {
   overriding: boolean;
 }
 
-/** Statement. */
-export interface StatementStep {
+/** What all steps have. */
+export interface PlannedStep {
   /** Phase of the step. */
   phase: RecreationPhase;
   /** Description for the log. */
   title: string;
+}
+
+/** Statement. */
+export interface StatementStep extends PlannedStep {
   /** Kind of step. */
   kind: "statement";
   /** The statement. */
@@ -70,31 +74,19 @@ export interface StatementStep {
 }
 
 /** Copy of all rows in batches. */
-export interface CopyStep {
-  /** Phase of the step. */
-  phase: RecreationPhase;
-  /** Description for the log. */
-  title: string;
+export interface CopyStep extends PlannedStep {
   /** Kind of step. */
   kind: "copy";
 }
 
 /** Comparison of the rows of both tables. */
-export interface VerifyStep {
-  /** Phase of the step. */
-  phase: RecreationPhase;
-  /** Description for the log. */
-  title: string;
+export interface VerifyStep extends PlannedStep {
   /** Kind of step. */
   kind: "verify";
 }
 
 /** Position of an identity column. */
-export interface PositionStep {
-  /** Phase of the step. */
-  phase: RecreationPhase;
-  /** Description for the log. */
-  title: string;
+export interface PositionStep extends PlannedStep {
   /** Kind of step. */
   kind: "position";
   /** Column of the new table. */
@@ -104,11 +96,7 @@ export interface PositionStep {
 }
 
 /** Grants on a relation, which replace the default ones. */
-export interface GrantsStep {
-  /** Phase of the step. */
-  phase: RecreationPhase;
-  /** Description for the log. */
-  title: string;
+export interface GrantsStep extends PlannedStep {
   /** Kind of step. */
   kind: "grants";
   /** The table. */
@@ -120,11 +108,7 @@ export interface GrantsStep {
 }
 
 /** Rename of the sequence of an identity column. */
-export interface RenameSequenceStep {
-  /** Phase of the step. */
-  phase: RecreationPhase;
-  /** Description for the log. */
-  title: string;
+export interface RenameSequenceStep extends PlannedStep {
   /** Kind of step. */
   kind: "rename_sequence";
   /** The column. */

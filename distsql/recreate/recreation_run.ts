@@ -13,7 +13,8 @@ import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.t
 import { createWorkTableSql, readWork, relationOid, workTable, writeWork } from "./work_table.ts";
 import { hasConstraint } from "./catalog_steps.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
-import { isDefinite, isSamePlan, isSameShape, listDifferences } from "./recreation_checks.ts";
+import { normalizeType } from "../schema/normalize_type.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /** Settings of a run. */
 export interface RunSettings {
@@ -33,6 +34,40 @@ const ORDER: readonly RecreationPhase[] = ["before", "frozen", "after"];
  * Maximum number of lost connections per step. Each attempt first checks whether the step is done.
  */
 const MAX_LOST_CONNECTIONS = 5;
+
+/**
+ * Checks for an error that would occur again: no conflict, lost connection or lack of resources.
+ */
+function isDefinite(sqlState: string): boolean {
+  return /^(?:0A|0L|22|23|2B|42|44|54|P0)/.test(sqlState);
+}
+
+/** Checks whether two plans lead from the same table to the same table. */
+function isSamePlan(a: RecreationPlan, b: RecreationPlan): boolean {
+  return JSON.stringify([a.current, a.desired]) === JSON.stringify([b.current, b.desired]);
+}
+
+/** Lists the properties that differ, without their values. */
+function listDifferences(live: object | undefined, planned: object): string {
+  if (live === undefined) return "it was dropped";
+  const [a, b] = [live as Record<string, unknown>, planned as Record<string, unknown>];
+  return Object.keys({ ...a, ...b }).filter((key) =>
+    JSON.stringify(a[key]) !== JSON.stringify(b[key])
+  ).join(", ");
+}
+
+/**
+ * Checks whether two tables have the same columns, types and key, which identifies a plan that is
+ * done.
+ */
+function isSameShape(a: TableSchema, b: TableSchema): boolean {
+  const getShape = ({ columns, constraints }: TableSchema): string =>
+    JSON.stringify([
+      columns.map(({ name, type, notNull }) => [name, normalizeType(type), notNull]),
+      constraints.map(({ name, type, columns }) => [name, type, columns].join()).sort(),
+    ]);
+  return getShape(a) === getShape(b);
+}
 
 /** Run of a plan: finds out where an earlier run stopped, and continues from there. */
 export class RecreationRun {

@@ -118,16 +118,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     evidence: "live",
   },
   {
-    id: "index-expression-unsupported",
-    action: Error,
-    title: "Index on an expression",
-    advice: "Store the value in a separate column and index that.",
-    until: "2026-08-12",
-    sqlState: "0A000",
-    source: ["REL"],
-    evidence: "documented",
-  },
-  {
     id: "index-partial",
     action: Compatible,
     title: "Partial index (WHERE)",
@@ -197,16 +187,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     message: "datatype jsonb is not supported in a key",
     source: ["LIM", "DT"],
     evidence: "live",
-  },
-  {
-    id: "index-numeric-key",
-    action: Error,
-    title: "numeric as a key",
-    advice: "Use bigint with a fixed number of decimals.",
-    until: "2026-08-24",
-    sqlState: "0A000",
-    source: ["DT", "REL"],
-    evidence: "documented",
   },
   {
     id: "index-invalid",

@@ -31,16 +31,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       source: ["EMU", "CS"],
       evidence: "live",
     },
-    {
-      id: "sequence-unsupported",
-      action: Error,
-      title: "Sequences",
-      advice: "Use uuid keys.",
-      until: "2026-02-27",
-      sqlState: "0A000",
-      source: ["REL"],
-      evidence: "documented",
-    },
   ]),
   ...inCategory(Function, [
     {

@@ -18,17 +18,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     evidence: "live",
   },
   {
-    id: "type-serial-unsupported",
-    action: Error,
-    title: "serial and identity columns",
-    advice: "Use uuid DEFAULT gen_random_uuid().",
-    until: "2026-02-27",
-    sqlState: "42704",
-    message: 'type "serial" does not exist',
-    source: ["REL"],
-    evidence: "documented",
-  },
-  {
     id: "add-serial-column",
     action: Recreate,
     title: "ADD COLUMN of a serial type",
@@ -106,17 +95,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     evidence: "live",
   },
   {
-    id: "type-json-as-text",
-    action: Rewrite,
-    title: "json and jsonb columns",
-    advice: "Stored as text: cast it in queries.",
-    until: "2026-06-29",
-    sqlState: "0A000",
-    message: "datatype jsonb not supported",
-    source: ["REL", "DT"],
-    evidence: "documented",
-  },
-  {
     id: "type-unsupported",
     action: Error,
     title: "Types that cannot be stored: money, xml, inet, " +
@@ -152,8 +130,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "Column of a user-defined type",
     advice:
-      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. Add the " +
-      "names of domains to the option `domains`.",
+      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. A domain must " +
+      "be created by an earlier statement.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "live",
@@ -253,15 +231,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
       "option `numeric`.",
     source: ["DT", "DSB"],
     evidence: "live",
-  },
-  {
-    id: "numeric-digits",
-    action: Error,
-    title: "numeric of more than 38 digits",
-    advice: "Use at most 38 digits, or store text.",
-    until: "2026-08-24",
-    source: ["DT", "REL"],
-    evidence: "documented",
   },
   {
     id: "type-length",

@@ -1,5 +1,4 @@
 import { writeName } from "../../sql/sql_name.ts";
-import { SharedMap } from "./shared_map.ts";
 
 /** Qualified name in the catalog's form. */
 export interface ObjectName {
@@ -17,8 +16,6 @@ export interface DeclaredEnum extends ObjectName {
 
 /** Domain. */
 export interface DeclaredDomain extends ObjectName {
-  /** Key of the enum that it is based on. */
-  readonly enum?: string;
   /** Base type, as written. */
   readonly type: string;
   /** True if columns of the domain get a default. */
@@ -39,8 +36,6 @@ export interface DeclaredColumn {
   readonly name: string;
   /** Type, as written. */
   readonly type: string;
-  /** True for an array type. */
-  readonly isArray: boolean;
   /** Key of the enum that is the type, or the array's element type. */
   readonly enum?: string;
   /** Key of the domain that is the type. */
@@ -126,8 +121,6 @@ export interface ViewSource {
 
 /** View. */
 export interface DeclaredView extends ObjectName {
-  /** True for a materialized view. */
-  readonly isMaterialized: boolean;
   /** Relations that it reads. */
   readonly sources: readonly ViewSource[];
   /** CREATE statement, as written. */
@@ -181,7 +174,7 @@ export function withEntry<T extends ObjectName>(
   map: ReadonlyMap<string, T>,
   entry: T,
 ): ReadonlyMap<string, T> {
-  return SharedMap.change(map, getKey(entry), entry);
+  return new Map(map).set(getKey(entry), entry);
 }
 
 /** Returns a map without the entries of some keys. */
@@ -189,9 +182,8 @@ export function withoutEntries<T>(
   map: ReadonlyMap<string, T>,
   keys: Iterable<string>,
 ): ReadonlyMap<string, T> {
-  let result = map;
-  for (const key of keys) if (result.has(key)) result = SharedMap.change(result, key, undefined);
-  return result;
+  const gone = new Set(keys);
+  return gone.size === 0 ? map : new Map([...map].filter(([key]) => !gone.has(key)));
 }
 
 /** Returns a map with changed values. */

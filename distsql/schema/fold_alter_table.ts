@@ -1,12 +1,12 @@
-import { alterPass } from "../translate/rules/alter_pass.ts";
-import { isTableConstraint, readTableConstraint } from "../translate/rules/table_constraint.ts";
+import { alterPass, findTypeChange } from "../syntax/alter_pass.ts";
+import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import { asyncTableAt } from "../translate/statement_table.ts";
+import { asyncTableAt } from "../syntax/statement_table.ts";
 import { findObject, getKey, hasIndex, withEntry, withoutEntries } from "./declared_schema.ts";
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
 import { addConstraints, readPending } from "./pending_constraint.ts";
-import { finishTable } from "./finish_table.ts";
+import { finishTable, getTable, type TableFold } from "./table_fold.ts";
 import { readObject, readPart } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
 import {
@@ -16,7 +16,6 @@ import {
   renameColumn,
   renameTable,
 } from "./table_changes.ts";
-import { getTable, type TableFold } from "./table_fold.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
@@ -89,11 +88,10 @@ function foldAlterColumn(fold: TableFold, from: number, to: number): void {
   if (column === undefined) return;
   const set = (change: Parameters<typeof changeColumn>[3]): void =>
     changeColumn(schema, key, name, change);
-  if (reader.is(at, "TYPE") || reader.is(at, "SET", "DATA", "TYPE")) {
-    const typeAt = at + (reader.is(at, "TYPE") ? 1 : 3);
+  const typeAt = findTypeChange(reader, at);
+  if (typeAt >= 0) {
     const type = readType(schema, reader, typeAt, reader.findEnd(USING, typeAt, to));
-    const keepsCheck = type.enum !== undefined && !type.isArray;
-    set({ ...type, labelCheck: keepsCheck ? column.labelCheck : undefined });
+    set({ ...type, labelCheck: type.enum === undefined ? undefined : column.labelCheck });
   } else if (reader.is(at, "SET", "NOT", "NULL")) set({ notNull: true });
   else if (reader.is(at, "DROP", "NOT", "NULL")) set({ notNull: false });
   else if (reader.is(at, "DROP", "DEFAULT")) {

@@ -1,5 +1,4 @@
-import { readColumn } from "../translate/rules/column_definition.ts";
-import { SERIAL } from "../translate/rules/column_type.ts";
+import { readColumn, SERIAL } from "../syntax/column_definition.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredColumn,
@@ -22,7 +21,7 @@ import { changeTable } from "./schema_draft.ts";
 import { getTable, type TableFold } from "./table_fold.ts";
 
 /** Type of a column, as written and as a declared type. */
-export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "isArray" | "enum" | "domain">;
+export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "enum" | "domain">;
 
 /** Parses a type. */
 export function readType(
@@ -32,15 +31,10 @@ export function readType(
   to: number,
 ): ColumnTypeFacts {
   const written = readObject(reader, from);
-  let isArray = false;
-  for (let at = from; at < to; at++) {
-    isArray ||= reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY");
-  }
   const declared = findObject(schema.enums, written);
   const domain = declared ? undefined : findObject(schema.domains, written);
   return {
     type: reader.text(from, to),
-    isArray,
     enum: declared && getKey(declared),
     domain: domain && getKey(domain),
   };

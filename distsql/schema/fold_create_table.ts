@@ -1,13 +1,12 @@
-import { isTableConstraint } from "../translate/rules/table_constraint.ts";
+import { isTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, readPending } from "./pending_constraint.ts";
-import { finishTable } from "./finish_table.ts";
+import { finishTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
-import type { PendingConstraint, TableFold } from "./table_fold.ts";
 
 /**
  * Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE

@@ -12,8 +12,7 @@ import {
   withEntry,
 } from "./declared_schema.ts";
 import { columnsNamed } from "./expression_columns.ts";
-import { nameKeys } from "./index_names.ts";
-import { chooseRelationName, isRelationName } from "./names.ts";
+import { chooseRelationName, isRelationName, nameKeys } from "./names.ts";
 import { readObject, readPart, toObjectName, type WrittenName } from "./read_object.ts";
 import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
@@ -74,8 +73,8 @@ export function foldSequence(schema: SchemaDraft, reader: StatementReader): void
   schema.sequences = withEntry(schema.sequences, { ...found, ownedBy });
 }
 
-/** Returns the column of OWNED BY. */
-function getOwner(
+/** Returns the column of OWNED BY; `undefined` for NONE, and for an unknown table. */
+export function getOwner(
   schema: DeclaredSchema,
   reader: StatementReader,
   from: number,
@@ -99,7 +98,6 @@ export function foldCreateView(schema: SchemaDraft, reader: StatementReader): vo
   if (at > view + 1 && isRelationName(schema, name.schema, name.name)) return;
   schema.views = withEntry(schema.views, {
     ...name,
-    isMaterialized: reader.is(view - 1, "MATERIALIZED"),
     sources: readSources(schema, reader, written.end),
     text: reader.text(0, reader.size),
   });

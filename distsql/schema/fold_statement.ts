@@ -1,6 +1,6 @@
-import { unwrapDoBlock } from "../translate/rules/do_block.ts";
+import { unwrapDoBlock } from "../syntax/do_block.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import type { DeclaredSchema } from "./declared_schema.ts";
+import { type DeclaredSchema, EMPTY_SCHEMA } from "./declared_schema.ts";
 import { foldAlterTable } from "./fold_alter_table.ts";
 import { foldDrop } from "./fold_drop.ts";
 import { foldCreateTable } from "./fold_create_table.ts";
@@ -14,6 +14,7 @@ import {
 import { foldAlterDomain, foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
 import type { SchemaDraft } from "./schema_draft.ts";
 import { keywordSet } from "../../sql/list_words.ts";
+import { splitStatements } from "../../sql/statement.ts";
 
 /** Effect of a statement on the schema. */
 export interface FoldedStatement {
@@ -117,4 +118,20 @@ export function foldWithNames(before: DeclaredSchema, reader: StatementReader): 
  */
 export function foldStatement(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   return foldWithNames(state, reader).state;
+}
+
+/**
+ * Reads what SQL files declare.
+ *
+ * @param sources The SQL of the files, in order.
+ * @returns The schema after the last statement.
+ */
+export function readDeclaredSchema(sources: readonly string[]): DeclaredSchema {
+  let state = EMPTY_SCHEMA;
+  for (const sql of sources) {
+    for (const { tokens } of splitStatements(sql)) {
+      state = foldStatement(state, new StatementReader(tokens));
+    }
+  }
+  return state;
 }

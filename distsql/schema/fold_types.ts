@@ -1,15 +1,15 @@
+import { quoteLiteral } from "../../sql/quote.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredColumn,
   type DeclaredEnum,
   findObject,
   getKey,
-  mapValues,
   type ObjectName,
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
-import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
+import { readLabel, readLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
 import { keywordSet } from "../../sql/list_words.ts";
@@ -36,10 +36,8 @@ export function foldCreateDomain(schema: SchemaDraft, reader: StatementReader): 
   const typeAt = reader.skip(written.end, "AS");
   const typeEnd = reader.findEnd(DOMAIN_CLAUSES, typeAt);
   const baseName = readObject(reader, typeAt);
-  const base = findObject(schema.enums, baseName);
   schema.domains = withEntry(schema.domains, {
     ...toObjectName(written),
-    enum: base && getKey(base),
     type: reader.text(typeAt, typeEnd),
     hasDefault: reader.find("DEFAULT", typeAt) >= 0 ||
       findObject(schema.domains, baseName)?.hasDefault === true,
@@ -102,7 +100,7 @@ function renameValue(
     schema,
     (column) =>
       column.defaultEnums?.includes(getKey(found)) && readLabel(column.default) === old
-        ? { ...column, default: writeLiteral(label) }
+        ? { ...column, default: quoteLiteral(label) }
         : column,
   );
 }
@@ -135,8 +133,4 @@ function rekeyEnum(schema: SchemaDraft, found: DeclaredEnum, name: ObjectName): 
   });
   schema.enums = withEntry(withoutEntries(schema.enums, [old]), { ...found, ...name });
   changeAllColumns(schema, rename);
-  schema.domains = mapValues(
-    schema.domains,
-    (domain) => ({ ...domain, enum: domain.enum && one(domain.enum) }),
-  );
 }

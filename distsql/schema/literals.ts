@@ -12,11 +12,6 @@ export function readLiteral(token: SqlToken | undefined): string | undefined {
   return text.slice(start + 1, -1).replaceAll("''", "'");
 }
 
-/** Writes a string literal. */
-export function writeLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 /** Returns the text of an expression that is a single string literal, with or without a cast. */
 export function readLabel(expression: string | undefined): string | undefined {
   if (expression === undefined) return undefined;

@@ -1,5 +1,5 @@
-import type { ColumnClause, ColumnDefinition } from "../translate/rules/column_definition.ts";
-import { readTableConstraint } from "../translate/rules/table_constraint.ts";
+import type { ColumnClause, ColumnDefinition } from "../syntax/column_definition.ts";
+import { readTableConstraint } from "../syntax/table_constraint.ts";
 import {
   type DeclaredConstraint,
   type DeclaredTable,
@@ -8,7 +8,7 @@ import {
   hasIndex,
 } from "./declared_schema.ts";
 import { columnsNamed } from "./expression_columns.ts";
-import { chooseConstraintName, chooseKeyName } from "./names.ts";
+import { chooseConstraintName, chooseKeyName, CONSTRAINT_LABELS } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
 import { changeColumn, changeTable } from "./schema_draft.ts";
 import { getTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
@@ -103,14 +103,6 @@ function completeReferences(
   return { ...references, columns: key?.columns ?? [] };
 }
 
-const LABELS: Readonly<Record<DeclaredConstraint["kind"], string>> = {
-  primary_key: "pkey",
-  unique: "key",
-  check: "check",
-  foreign_key: "fkey",
-  exclude: "excl",
-};
-
 /**
  * Adds the pending constraints to the table in order, each with its own or a generated name.
  *
@@ -131,7 +123,7 @@ export function addConstraints(fold: TableFold, names: Map<number, string>): voi
       schema: table.schema,
       table: table.name,
       columns: kind === "check" ? checkNames : one.nameColumns,
-      label: LABELS[kind],
+      label: CONSTRAINT_LABELS[kind],
     };
     const name = one.name ?? (hasIndex(kind) ? chooseKeyName : chooseConstraintName)(schema, parts);
     if (one.name === undefined) names.set(one.at, name);

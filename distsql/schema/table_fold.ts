@@ -1,6 +1,7 @@
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import type { DeclaredConstraint, DeclaredTable } from "./declared_schema.ts";
-import type { SchemaDraft } from "./schema_draft.ts";
+import type { DeclaredColumn, DeclaredConstraint, DeclaredTable } from "./declared_schema.ts";
+import { changeTable, type SchemaDraft } from "./schema_draft.ts";
+import { chooseName } from "./names.ts";
 
 /** Constraint of a statement that has no name yet. */
 export interface PendingConstraint {
@@ -34,4 +35,30 @@ export interface TableFold {
 /** Returns the table in its current state. */
 export function getTable({ schema, key }: TableFold): DeclaredTable {
   return schema.tables.get(key)!;
+}
+
+function lacksCheckName(column: DeclaredColumn): boolean {
+  return column.enum !== undefined && column.labelCheck === undefined;
+}
+
+/**
+ * Names the CHECKs of a table's enum columns that have none yet: `table_column_enum`, with a number
+ * if a constraint has that name.
+ */
+export function finishTable(schema: SchemaDraft, key: string): void {
+  if (!schema.tables.get(key)?.columns.some(lacksCheckName)) return;
+  changeTable(schema, key, (table) => {
+    const taken = new Set([
+      ...table.constraints.map((one) => one.name),
+      ...table.columns.flatMap((one) => one.labelCheck ?? []),
+    ]);
+    const columns = table.columns.map((column) => {
+      if (!lacksCheckName(column)) return column;
+      const parts = { table: table.name, columns: [column.name], label: "enum" };
+      const name = chooseName(parts, (name) => taken.has(name));
+      taken.add(name);
+      return { ...column, labelCheck: name };
+    });
+    return { columns };
+  });
 }

@@ -45,10 +45,11 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** Throws the first ErrorResponse of an answer. */
-export function throwBackendError(messages: readonly WireMessage[]): void {
+/** Throws the first ErrorResponse of an answer; returns an answer without one. */
+export function throwBackendError(messages: WireMessage[]): WireMessage[] {
   const failed = messages.find((message) => message.type === "E");
   if (failed) throw SqlError.fromBackend(failed);
+  return messages;
 }
 
 /** Runs SQL with the simple protocol and returns the rows of its last result as text. */
@@ -56,8 +57,7 @@ export async function queryRows(
   session: BackendSession,
   sql: string,
 ): Promise<(string | null)[][]> {
-  const messages = await session.exchange(queryMessage(sql));
-  throwBackendError(messages);
+  const messages = throwBackendError(await session.exchange(queryMessage(sql)));
   return messages.filter((message) => message.type === "D").map((message) =>
     readTextRow(message.payload)
   );

@@ -1,6 +1,6 @@
-import { isBareNumeric } from "./column_types.ts";
-import type { Statement } from "./statements.ts";
-import { child, children, type SyntaxNode } from "./syntax_tree.ts";
+import { isBareNumeric } from "./rules/column_types.ts";
+import type { Statement } from "./syntax/statements.ts";
+import { child, children, type SyntaxNode } from "./syntax/syntax_tree.ts";
 
 interface Edit {
   readonly at: number;

@@ -1,13 +1,11 @@
-import type { BackendSession } from "./backend.ts";
-import { checkCopy, throwFailure } from "./backend_answer.ts";
+import { type BackendSession, throwBackendError } from "./backend.ts";
 import { toBackendSql } from "./backend_sql.ts";
-import { readBoundArgument, readConstantArgument } from "./call_argument.ts";
 import type { ServerContext } from "./server_context.ts";
-import { SqlError } from "./sql_error.ts";
-import type { Statement } from "./statements.ts";
-import { toSqlError } from "./to_sql_error.ts";
+import { SqlError, toSqlError } from "./sql_error.ts";
+import { checkCopy, checkValues, hasLongValue } from "./statement_checks.ts";
+import { callArgument, readConstantArgument, type Statement } from "./syntax/statements.ts";
+import { findNodes } from "./syntax/syntax_tree.ts";
 import type { TransactionRunner } from "./transaction_runner.ts";
-import { checkValues, hasLongValue } from "./value_limits.ts";
 import {
   concatBytes,
   cString,
@@ -48,6 +46,13 @@ function describeLocal({ statement }: Prepared): WireMessage[] {
     ? { type: "T", payload: textRowDescription(["job_id"]).subarray(5) }
     : { type: "n", payload: new Uint8Array(0) };
   return [parameters, columns];
+}
+
+/** Returns the first argument of a CALL if it is a parameter with a value. */
+function readBoundArgument(statement: Statement, bind: extended.BindMessage): string | undefined {
+  const parameter = findNodes(callArgument(statement), "ParamRef")[0];
+  const value = parameter && bind.values[Number(parameter.number) - 1];
+  return value ? new TextDecoder().decode(value) : undefined;
 }
 
 /** Parts of a session that the protocol uses. */
@@ -284,7 +289,7 @@ export class ExtendedProtocol {
       await this.#parts.backend.exchange(frame("S"));
       this.#needsSync = false;
     }
-    return throwFailure(messages);
+    return throwBackendError(messages);
   }
 
   /**

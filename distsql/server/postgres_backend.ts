@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import type { Backend, BackendSession } from "./backend.ts";
-import { queryRows } from "./backend.ts";
-import { createScramClient, type ScramClient } from "./scram.ts";
-import { SqlError } from "./sql_error.ts";
+import { type Backend, type BackendSession, queryRows, throwBackendError } from "./backend.ts";
 import {
   concatBytes,
   cString,
@@ -72,6 +70,50 @@ function openSocket(address: Address): Promise<Socket> {
   });
 }
 
+/** Client side of a SCRAM-SHA-256 exchange (RFC 5802, RFC 7677), without channel binding. */
+interface ScramClient {
+  readonly firstMessage: string;
+  /** Answers the server's first message; throws if its nonce does not extend the client's. */
+  finalMessage(serverFirst: string): string;
+}
+
+function hmac(key: Uint8Array, text: string): Uint8Array {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+/** Starts an exchange for a password. */
+function createScramClient(password: string): ScramClient {
+  const nonce = randomBytes(18).toString("base64");
+  const bare = `n=,r=${nonce}`;
+  return {
+    firstMessage: `n,,${bare}`,
+    finalMessage(serverFirst) {
+      const fields = new Map(serverFirst.split(",").map((field) => [field[0], field.slice(2)]));
+      const joined = fields.get("r") ?? "";
+      if (!joined.startsWith(nonce)) {
+        throw new Error("the database answered SCRAM with a nonce that is not ours");
+      }
+      const salted = pbkdf2Sync(
+        password,
+        Buffer.from(fields.get("s") ?? "", "base64"),
+        Number(fields.get("i")),
+        32,
+        "sha256",
+      );
+      const clientKey = hmac(salted, "Client Key");
+      const withoutProof = `c=biws,r=${joined}`;
+      const signature = hmac(
+        createHash("sha256").update(clientKey).digest(),
+        `${bare},${serverFirst},${withoutProof}`,
+      );
+      const proof = Buffer.from(clientKey.map((byte, index) => byte ^ signature[index])).toString(
+        "base64",
+      );
+      return `${withoutProof},p=${proof}`;
+    },
+  };
+}
+
 class PostgresSession implements BackendSession {
   processId = 0;
   onClose: () => void = () => {};
@@ -112,11 +154,8 @@ class PostgresSession implements BackendSession {
       "client_encoding",
       "UTF8",
     ];
-    await this.#send(untyped(int32(196_608), ...parameters.map(cString), new Uint8Array(1)), "ZE")
-      .then((messages) => {
-        const failed = messages.find((message) => message.type === "E");
-        if (failed) throw SqlError.fromBackend(failed);
-      });
+    const startup = untyped(int32(196_608), ...parameters.map(cString), new Uint8Array(1));
+    throwBackendError(await this.#send(startup, "ZE"));
   }
 
   enter(): Promise<void> {
@@ -176,25 +215,13 @@ class PostgresSession implements BackendSession {
   }
 
   #authenticate(reader: PayloadReader): void {
-    const { user, password } = this.#address;
-    const md5 = (...parts: (string | Uint8Array)[]): string => {
-      const hash = createHash("md5");
-      for (const part of parts) hash.update(part);
-      return hash.digest("hex");
-    };
     const encoder = new TextEncoder();
     switch (reader.int32()) {
       case 0:
       case 12:
         return;
-      case 3:
-        this.#socket.write(frame("p", cString(password)));
-        return;
-      case 5:
-        this.#socket.write(frame("p", cString(`md5${md5(md5(password, user), reader.bytes(4))}`)));
-        return;
       case 10: {
-        this.#scram = createScramClient(password);
+        this.#scram = createScramClient(this.#address.password);
         const first = encoder.encode(this.#scram.firstMessage);
         this.#socket.write(frame("p", cString("SCRAM-SHA-256"), int32(first.length), first));
         return;
@@ -208,7 +235,7 @@ class PostgresSession implements BackendSession {
       default:
         this.#end(
           new Error(
-            "the database requests an unsupported authentication method: use trust, md5 or SCRAM",
+            "the database requests an unsupported authentication method: use trust or SCRAM",
           ),
         );
         this.#socket.destroy();

@@ -16,7 +16,7 @@ import {
   type DistSqlServerOptions,
 } from "./server_options.ts";
 import { SqlError } from "./sql_error.ts";
-import { loadStatementParser, type StatementParser } from "./statements.ts";
+import { loadStatementParser, type StatementParser } from "./syntax/statements.ts";
 import { prepareDatabase } from "./sys_schema.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 

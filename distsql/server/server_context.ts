@@ -1,7 +1,7 @@
 import type { FaultRegistry } from "./faults.ts";
 import type { Refusal } from "./rules/rule.ts";
 import type { ConflictMarker, SqlError } from "./sql_error.ts";
-import type { Statement } from "./statements.ts";
+import type { Statement } from "./syntax/statements.ts";
 
 /** Limits of a transaction; tests may lower them. */
 export interface DistSqlLimits {

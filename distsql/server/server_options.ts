@@ -1,3 +1,4 @@
+import { CAPABILITIES_FROM } from "../registry/capabilities.ts";
 import type { EmbeddedDatabase } from "./embedded_backend.ts";
 import type { DistSqlPrincipal } from "./iam_token.ts";
 import type { DistSqlLimits } from "./server_context.ts";
@@ -47,7 +48,7 @@ export interface DistSqlServerOptions {
    */
   readonly principals?: readonly DistSqlPrincipal[];
   /**
-   * Day, YYYY-MM-DD, whose rules apply.
+   * Day, YYYY-MM-DD, whose rules apply: 2026-08-25 or later.
    *
    * @default All known rules.
    */
@@ -98,6 +99,9 @@ export function checkServerOptions(options: DistSqlServerOptions): void {
   const { asOf, sessionLifetimeMs, jobDelayMs, surrenderAfterMs, principals, limits } = options;
   if (asOf !== undefined && !/^\d{4}-\d\d-\d\d$/.test(asOf)) {
     throw new RangeError(`asOf must be a day, YYYY-MM-DD, got ${JSON.stringify(asOf)}`);
+  }
+  if (asOf !== undefined && asOf < CAPABILITIES_FROM) {
+    throw new RangeError(`asOf must be ${CAPABILITIES_FROM} or later, got ${asOf}`);
   }
   for (
     const [name, value] of Object.entries({

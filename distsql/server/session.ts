@@ -1,14 +1,12 @@
-import { type BackendOwner, type BackendSession, queryRows } from "./backend.ts";
-import { checkCopy, throwFailure } from "./backend_answer.ts";
+import { type BackendOwner, type BackendSession, queryRows, throwBackendError } from "./backend.ts";
 import { toBackendSql } from "./backend_sql.ts";
-import { readConstantArgument } from "./call_argument.ts";
 import { ExtendedProtocol } from "./extended_protocol.ts";
 import type { ServerContext } from "./server_context.ts";
-import { SqlSyntaxError, type Statement } from "./statements.ts";
-import { toSqlError } from "./to_sql_error.ts";
+import { toSqlError } from "./sql_error.ts";
+import { checkCopy, checkLiterals } from "./statement_checks.ts";
+import { readConstantArgument, SqlSyntaxError, type Statement } from "./syntax/statements.ts";
 import type { Answer } from "./statement_answer.ts";
 import { type Execution, TransactionRunner } from "./transaction_runner.ts";
-import { checkLiterals } from "./value_limits.ts";
 import { cString, frame, PayloadReader, readyForQuery, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
 import { quoteName } from "../../sql/quote.ts";
@@ -177,7 +175,7 @@ export class Session implements BackendOwner {
       run: async () => {
         checkLiterals(statement);
         checkCopy(statement, this.#server);
-        return throwFailure(
+        return throwBackendError(
           await this.#copyIn(
             await this.#backend.exchange(queryMessage(toBackendSql(statement))),
           ),

@@ -1,3 +1,4 @@
+import { SqlSyntaxError } from "./syntax/statements.ts";
 import { errorResponse, frame, readErrorFields, type WireMessage } from "./wire.ts";
 
 /** Error to send to the client. */
@@ -54,4 +55,12 @@ export function abortedTransactionError(): SqlError {
     "25P02",
     "current transaction is aborted, commands ignored until end of transaction block",
   );
+}
+
+/** Converts a syntax error; throws every other error again. */
+export function toSqlError(error: unknown): SqlError {
+  if (error instanceof SqlError) return error;
+  if (!(error instanceof SqlSyntaxError)) throw error;
+  const { sqlstate, message, position } = error;
+  return new SqlError(sqlstate, message, errorResponse({ sqlstate, message, position }));
 }

@@ -1,5 +1,5 @@
-import type { Statement } from "./statements.ts";
-import { findNodes } from "./syntax_tree.ts";
+import type { Statement } from "./syntax/statements.ts";
+import { findNodes } from "./syntax/syntax_tree.ts";
 import {
   commandComplete,
   frame,

@@ -1,7 +1,7 @@
-import type { DdlConnection } from "./async_ddl.ts";
+import { type DdlConnection, runDdlStatement } from "./ddl.ts";
 import { type BackendSession, queryRows, throwBackendError } from "./backend.ts";
 import { type ConflictContext, runWithConflicts } from "./conflicts.ts";
-import { runDdlStatement } from "./ddl_statement.ts";
+
 import type { DistSqlFault } from "./faults.ts";
 import { isJobId, type Query } from "./jobs.ts";
 import type { ServerContext } from "./server_context.ts";
@@ -13,10 +13,8 @@ import {
   SqlError,
 } from "./sql_error.ts";
 import { affectedRows, type Answer, hidesRows, relay, tagged } from "./statement_answer.ts";
-import type { Statement } from "./statements.ts";
-import { faultError, limitError, mixedError, repeatedDdlError } from "./transaction_errors.ts";
+import type { Statement } from "./syntax/statements.ts";
 import { countChangedRows, measureTransaction, measureWal } from "./transaction_size.ts";
-import { newWork, type TransactionWork } from "./transaction_work.ts";
 import type { WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
 import { quoteName } from "../../sql/quote.ts";
@@ -46,6 +44,59 @@ const COMMIT_FAULTS: readonly DistSqlFault[] = [
   "unavailable-before-commit",
   "unavailable-after-commit",
 ];
+
+/** Creates the error for a transaction that exceeds a limit. */
+function limitError(message: string): SqlError {
+  return new SqlError("54000", message);
+}
+
+/** Creates the error for DDL and DML in one transaction. */
+function mixedError(): SqlError {
+  return new SqlError("0A000", "ddl and dml are not supported in the same transaction");
+}
+
+/** Creates the error for a second DDL statement in a transaction. */
+function repeatedDdlError(): SqlError {
+  return new SqlError("0A000", "multiple ddl statements not supported in a transaction");
+}
+
+/** Creates the error of an injected fault. */
+function faultError(fault: DistSqlFault | undefined): Error {
+  if (fault?.startsWith("cut")) return new ConnectionCut();
+  return new SqlError("XX000", "server unavailable");
+}
+
+/** Effects of the statements of the open transaction. */
+interface TransactionWork {
+  hasDdl: boolean;
+  hasWritten: boolean;
+  /** Number of changed rows. */
+  rows: number;
+  /** Size of the statements and their values on the wire. */
+  bytes: number;
+  /** The statements. */
+  readonly texts: string[];
+  /** Background jobs to start at COMMIT. */
+  readonly jobs: string[];
+  /** Names that refer to copies. */
+  readonly shadowed: Set<string>;
+  /** Conflict that COMMIT will report; the transaction continues until then. */
+  conflict: ConflictMarker | undefined;
+}
+
+/** Creates the record of a new transaction. */
+function newWork(): TransactionWork {
+  return {
+    hasDdl: false,
+    hasWritten: false,
+    rows: 0,
+    bytes: 0,
+    texts: [],
+    jobs: [],
+    shadowed: new Set(),
+    conflict: undefined,
+  };
+}
 
 /** Runner of a session's statements with the provider's transaction semantics. */
 export class TransactionRunner {

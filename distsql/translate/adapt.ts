@@ -4,7 +4,7 @@ import { findRelationNames, type NameUse } from "../../sql/relation_names.ts";
 import { getName, writeName } from "../../sql/sql_name.ts";
 import { splitStatements, terminateStatement } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { asyncTableAt } from "./statement_table.ts";
+import { asyncTableAt } from "../syntax/statement_table.ts";
 import { TokenEdits } from "../../sql/token_edits.ts";
 
 /** Prefix of names: a schema, or the start of the name. */

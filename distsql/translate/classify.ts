@@ -1,8 +1,8 @@
 import { DistSqlAction } from "../registry/incompatibility.ts";
 import { getIncompatibility } from "../registry/incompatibilities.ts";
-import type { DistSqlOptions } from "./options.ts";
+import type { DistSqlOptions } from "./context/options.ts";
 import { translateForDistSql } from "./sanitize.ts";
-import type { DistSqlTranslation } from "./translation.ts";
+import type { DistSqlTranslation } from "./context/translation.ts";
 
 /** Classification of a statement for the distributed-SQL provider. */
 export interface StatementClassification {

@@ -1,13 +1,13 @@
 import { DistSqlAction } from "../registry/incompatibility.ts";
 import { getIncompatibility } from "../registry/incompatibilities.ts";
-import type { DistSqlOptions } from "./options.ts";
+import type { DistSqlOptions } from "./context/options.ts";
 import {
   type SqlStatement,
   STATEMENT_BREAKPOINT,
   terminateStatement,
 } from "../../sql/statement.ts";
-import { getDeclarations, translateStatements } from "./translate_text.ts";
-import type { DistSqlStep, DistSqlTranslation, DistSqlWarning } from "./translation.ts";
+import { translateStatements } from "./translate_text.ts";
+import type { DistSqlStep, DistSqlTranslation, DistSqlWarning } from "./context/translation.ts";
 
 /** Checks whether a statement is unchanged. */
 function isAsWritten(
@@ -72,7 +72,7 @@ export function translateForDistSql(sql: string, options: DistSqlOptions = {}): 
     refusals,
     action: getAction(sources, statements, refusals, warnings.size > 0),
     table: translated.find(({ table }) => table !== undefined)?.table,
-    ...getDeclarations(scope),
+    declared: scope.declared,
   };
 }
 

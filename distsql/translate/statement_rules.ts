@@ -30,23 +30,12 @@ import {
   translateTransaction,
 } from "./rules/session.ts";
 import { readName } from "../../sql/sql_name.ts";
+import { objectAt } from "../syntax/statement_table.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import type { StatementTranslation } from "./translation.ts";
+import type { StatementTranslation } from "./context/translation.ts";
 
 /** Translation of the statements that begin with certain words. */
 export type Rule = (reader: StatementReader, t: StatementTranslation) => void;
-
-/** Keywords between CREATE and the object. */
-const MODIFIERS: ReadonlySet<string> = keywordSet(`
-  OR REPLACE UNIQUE TEMP TEMPORARY LOCAL GLOBAL UNLOGGED RECURSIVE CONSTRAINT EVENT
-`);
-
-/** Returns the position of the object in CREATE, ALTER, DROP and COMMENT ON. */
-export function objectAt(reader: StatementReader): number {
-  let at = reader.is(0, "COMMENT", "ON") ? 2 : 1;
-  while (reader.key(0) === "CREATE" && reader.isOneOf(at, MODIFIERS)) at++;
-  return at;
-}
 
 /** Keeps a statement as written. */
 export function keep(reader: StatementReader, t: StatementTranslation): void {
@@ -195,16 +184,16 @@ function translateComment(reader: StatementReader, t: StatementTranslation): voi
   } else keep(reader, t);
 }
 
-function translateCreate(reader: StatementReader, t: StatementTranslation): void {
-  (CREATE[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
+/** Creates the rule that chooses another one by the kind of object. */
+function byObject(rules: Readonly<Record<string, Rule>>): Rule {
+  return function translateObject(reader, t): void {
+    (rules[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
+  };
 }
 
-function translateAlter(reader: StatementReader, t: StatementTranslation): void {
-  (ALTER[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
-}
-
-function translateDrop(reader: StatementReader, t: StatementTranslation): void {
-  (DROP[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
+function changeRows(reader: StatementReader, t: StatementTranslation): void {
+  translateRowChange(reader, t);
+  keep(reader, t);
 }
 
 function translateAws(reader: StatementReader, t: StatementTranslation): void {
@@ -223,9 +212,9 @@ function translateDeallocate(reader: StatementReader, t: StatementTranslation): 
 }
 
 const BY_FIRST_WORD: Readonly<Record<string, Rule>> = {
-  CREATE: translateCreate,
-  ALTER: translateAlter,
-  DROP: translateDrop,
+  CREATE: byObject(CREATE),
+  ALTER: byObject(ALTER),
+  DROP: byObject(DROP),
   COMMENT: translateComment,
   GRANT: translateGrant,
   REVOKE: translateGrant,
@@ -236,14 +225,8 @@ const BY_FIRST_WORD: Readonly<Record<string, Rule>> = {
   VALUES: keepQuery,
   EXPLAIN: keepQuery,
   "(": keepQuery,
-  UPDATE(reader, t): void {
-    translateRowChange(reader, t);
-    keep(reader, t);
-  },
-  DELETE(reader, t): void {
-    translateRowChange(reader, t);
-    keep(reader, t);
-  },
+  UPDATE: changeRows,
+  DELETE: changeRows,
   MERGE: byEntry("merge"),
   TRUNCATE: translateTruncate,
   LOCK: byEntry("lock-table"),

@@ -1,15 +1,15 @@
 import { findObject, getKey } from "../schema/declared_schema.ts";
 import { readObject, readPart } from "../schema/read_object.ts";
-import { RecreationRequiredError } from "./errors.ts";
+import { RecreationRequiredError } from "./context/errors.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { addsColumnWithNamedConstraint, countActions } from "./rules/alter_table.ts";
-import { unwrapDoBlock } from "./rules/do_block.ts";
+import { unwrapDoBlock } from "../syntax/do_block.ts";
 import { translateExpressions } from "./rules/expressions.ts";
 import { translatePsql } from "./rules/session.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { findRule, keep, objectAt } from "./statement_rules.ts";
-import { getObject, getTable } from "./statement_table.ts";
-import type { StatementTranslation } from "./translation.ts";
+import { findRule, keep } from "./statement_rules.ts";
+import { getObject, getTable, objectAt } from "../syntax/statement_table.ts";
+import type { StatementTranslation } from "./context/translation.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 
 const DEFINED_WITH_EXPRESSIONS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "DOMAIN", "VIEW"]);

@@ -1,13 +1,8 @@
 import { type CommentedKey, findCommentedKeys } from "../../sql/commented_keys.ts";
-import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
-import {
-  type DeclaredSchema,
-  DEFAULT_SCHEMA,
-  getKey,
-  withEntry,
-} from "../schema/declared_schema.ts";
+import type { RecreationRequiredError, UnsupportedStatementError } from "./context/errors.ts";
+import type { DeclaredSchema } from "../schema/declared_schema.ts";
 import { readObject } from "../schema/read_object.ts";
-import { type DistSqlOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
+import { type DistSqlOptions, resolveOptions } from "./context/options.ts";
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements, type SqlStatement } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
@@ -18,7 +13,7 @@ import {
   type DistSqlWarning,
   StatementTranslation,
   type TextScope,
-} from "./translation.ts";
+} from "./context/translation.ts";
 
 /** Translated statement of a text. */
 export interface TranslatedStatement {
@@ -58,10 +53,11 @@ export interface TranslatedText {
  */
 export function translateStatements(sql: string, options: DistSqlOptions = {}): TranslatedText {
   const sources = splitStatements(sql);
-  const scope = createScope(sources, options);
-  const statements = sources.map((source): TranslatedStatement => {
+  const readers = sources.map(({ tokens }) => new StatementReader(tokens));
+  const scope = createScope(sources, readers, options);
+  const statements = sources.map((source, at): TranslatedStatement => {
     const t = new StatementTranslation(scope);
-    translateStatement(new StatementReader(source.tokens), t);
+    translateStatement(readers[at], t);
     const { steps, warnings, refusals, subject, table, before } = t;
     return { source, steps, warnings, refusals, rules: [...t.rules], subject, table, before };
   });
@@ -84,69 +80,36 @@ function refuseCommentedKey(
   return { source, steps: [], warnings: [], refusals, rules: [...rules], subject, table, before };
 }
 
-function createScope(sources: readonly SqlStatement[], options: DistSqlOptions): TextScope {
+function createScope(
+  sources: readonly SqlStatement[],
+  readers: readonly StatementReader[],
+  options: DistSqlOptions,
+): TextScope {
   const resolved = resolveOptions(options);
   return {
     options: resolved,
-    domains: new Set(resolved.domains),
-    declared: declareEnums(resolved),
-    droppedSequences: findDroppedSequences(sources),
+    declared: resolved.declared,
+    droppedSequences: findDroppedSequences(sources, readers),
     goneSequences: new Set(),
     names: new Map(),
     statementCount: sources.length,
-    ...lookAhead(sources),
+    validated: findValidated(readers),
+    transactionRefusals: findTransactionRefusals(readers),
   };
-}
-
-/** Adds the enums for which the caller only gives labels. */
-function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema {
-  let { enums } = declared;
-  for (const [path, labels] of Object.entries(enumLabels)) {
-    const dot = path.indexOf(".");
-    const name = {
-      schema: dot < 0 ? DEFAULT_SCHEMA : path.slice(0, dot),
-      name: path.slice(dot + 1),
-    };
-    if (!enums.has(getKey(name))) enums = withEntry(enums, { ...name, labels });
-  }
-  return { ...declared, enums };
-}
-
-/** Returns the declarations of a text, for the options of later texts. */
-export function getDeclarations(
-  scope: TextScope,
-): Required<Pick<DistSqlOptions, "enumLabels" | "domains" | "declared">> {
-  return {
-    enumLabels: labelsByName(scope.declared),
-    domains: [...scope.domains],
-    declared: scope.declared,
-  };
-}
-
-/**
- * Returns the labels of the enums by their qualified names, and for `public` also by their
- * unqualified ones.
- */
-function labelsByName({ enums }: DeclaredSchema): Record<string, readonly string[]> {
-  const entries = [...enums.values()].flatMap(({ schema, name, labels }) =>
-    schema === DEFAULT_SCHEMA
-      ? [[`${schema}.${name}`, labels], [name, labels]]
-      : [[`${schema}.${name}`, labels]]
-  );
-  return Object.fromEntries(entries);
 }
 
 /** Finds sequences that a statement drops and that no other statement names. */
-function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
+function findDroppedSequences(
+  sources: readonly SqlStatement[],
+  readers: readonly StatementReader[],
+): Set<string> {
   const dropped = new Set<string>();
-  for (const { text, tokens } of sources) {
-    if (!/drop\s+sequence/i.test(text)) continue;
-    const reader = new StatementReader(tokens);
+  for (const [place, reader] of readers.entries()) {
     if (!reader.is(0, "DROP", "SEQUENCE")) continue;
     for (const [at] of reader.list(reader.skip(2, "IF", "EXISTS"), reader.size)) {
       const { name } = readObject(reader, at);
-      const isNamed = sources.some((source) =>
-        source.text !== text && source.text.toLowerCase().includes(name.toLowerCase())
+      const isNamed = sources.some(({ text }) =>
+        text !== sources[place].text && text.toLowerCase().includes(name.toLowerCase())
       );
       if (!isNamed) dropped.add(name);
     }
@@ -154,33 +117,21 @@ function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
   return dropped;
 }
 
-/** Collects facts from later statements of the text; only relevant statements are parsed for it. */
-function lookAhead(
-  sources: readonly SqlStatement[],
-): Pick<TextScope, "validated" | "transactionRefusals"> {
-  const validated = new Set<string>();
-  for (const { text, tokens } of sources) {
-    if (/validate/i.test(text)) collectValidated(new StatementReader(tokens), validated);
+/** Collects the constraints that statements validate, by name. */
+function findValidated(readers: readonly StatementReader[]): Set<string> {
+  const names = new Set<string>();
+  for (const reader of readers) {
+    if (!reader.is(0, "ALTER", "TABLE")) continue;
+    for (let at = 2; at < reader.size; at++) {
+      if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
+    }
   }
-  return { validated, transactionRefusals: findTransactionRefusals(sources) };
+  return names;
 }
-
-const TRANSACTION_WORDS = /begin|start|commit|end|rollback|abort|savepoint|release|prepare/i;
 
 function findTransactionRefusals(
-  sources: readonly SqlStatement[],
+  readers: readonly StatementReader[],
 ): TextScope["transactionRefusals"] {
-  const readers = sources.flatMap(({ text, tokens }) =>
-    TRANSACTION_WORDS.test(text) ? new StatementReader(tokens) : []
-  );
   const { refusals } = readTransactionControl(readers);
   return new Map([...refusals].map(([place, id]) => [readers[place].tokens, id]));
-}
-
-/** Collects the constraints that a statement validates, by name. */
-function collectValidated(reader: StatementReader, names: Set<string>): void {
-  if (!reader.is(0, "ALTER", "TABLE")) return;
-  for (let at = 2; at < reader.size; at++) {
-    if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
-  }
 }

@@ -1,4 +1,4 @@
-import { readKinesisRecords } from "../../core/triggers/kinesis_records.ts";
+import { readKinesisRecords } from "../../core/triggers/read_records.ts";
 import type { KinesisEvent } from "../../core/triggers/stream_events.ts";
 import { type ChangeEnvelope, readChangeEnvelope } from "./change_envelope.ts";
 import { type ChangedTable, listKey } from "./changed_table.ts";

@@ -1,5 +1,6 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Clock } from "../../core/async/clock.ts";
+import { rejectOnAbort } from "../../core/async/deadline.ts";
 import { getRequestContext } from "../../core/request_context.ts";
 import { getReason } from "../../core/triggers/trigger_failure.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
@@ -8,7 +9,6 @@ import { runSqlRows, type SqlClient } from "../../database/session/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../../database/session/transaction.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
-import { rejectOnAbort } from "../reject_on_abort.ts";
 import type { Change } from "./change.ts";
 import type { ChangeEnvelope, ChangeHead, FullChange, RawRow } from "./change_envelope.ts";
 import { isOfTable } from "./change_batch.ts";

@@ -1,5 +1,4 @@
-import { decodeText } from "../../core/triggers/encoded_record.ts";
-import { misfit } from "../../core/triggers/parse_input.ts";
+import { decodeText, misfit } from "../../core/triggers/parse_input.ts";
 import { parseExactJson } from "./exact_json.ts";
 
 /** Operations of a change. */

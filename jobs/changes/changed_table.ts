@@ -1,7 +1,12 @@
 import type { Column, InferSelectModel } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { misfit } from "../../core/triggers/parse_input.ts";
-import { getColumns, getPrimaryKey, getTableNames, isKind } from "../../database/session/drizzle_table.ts";
+import {
+  getColumns,
+  getPrimaryKey,
+  getTableNames,
+  isKind,
+} from "../../database/session/drizzle_table.ts";
 import { getDecoder, withSafeDecoder } from "../../database/session/column_decoder.ts";
 import { columnReader } from "../../database/session/read_value.ts";
 import { findTypeId } from "../../database/session/type_ids.ts";

@@ -1,7 +1,7 @@
 import { misfit } from "../../core/triggers/parse_input.ts";
 import { type PlainSql, sql } from "../../database/session/plain_sql.ts";
 import { runSql, runSqlRows, type SqlClient } from "../../database/session/run_sql.ts";
-import { hashToUuid } from "../job_id.ts";
+import { hashToUuid } from "../../core/digest.ts";
 import type { ChangeFragment, ChunkedChange } from "./change_envelope.ts";
 import { crc32c } from "./crc32c.ts";
 

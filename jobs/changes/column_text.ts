@@ -1,3 +1,4 @@
+import { toHex } from "../../core/digest.ts";
 import { decodeBase64 } from "../../core/http/base64.ts";
 import { misfit } from "../../core/triggers/parse_input.ts";
 
@@ -67,8 +68,7 @@ function toNumberText(value: unknown): string | undefined {
 
 function toBytesText(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
-  const bytes = decodeBase64(value);
-  return `\\x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `\\x${toHex(decodeBase64(value))}`;
 }
 
 function withZone(text: string | undefined): string | undefined {

@@ -2,7 +2,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { wholeNumber } from "../../core/function_options.ts";
 import type { LambdaContext } from "../../core/http/lambda.ts";
-import { checkOptions, FUNCTION_OPTION, type OptionRule } from "../../core/option_rules.ts";
+import { checkOptions, FUNCTION_OPTION, NAME_OPTION } from "../../core/option_rules.ts";
 import { observeOrderedBatch } from "../../core/triggers/ordered_batch.ts";
 import type { KinesisEvent, StreamBatchResult } from "../../core/triggers/stream_events.ts";
 import {
@@ -83,11 +83,6 @@ export type ChangeStreamHandlerFunction<
 const OWN_KEYS = ["name", "table", "getDb", "keepSeconds", "concurrency", "clock"] as const;
 const DAY_SECONDS = 86_400;
 const CLEAN_UP_MS = 600_000;
-const NAME: OptionRule = [
-  (value) => typeof value === "string" && value.length <= 100 && /^[\w.-]+$/.test(value),
-  "1 to 100 letters, digits, dots, underscores or hyphens",
-];
-
 /**
  * Declares the consumer of a table's changes in the change stream of Aurora DSQL, which Kinesis
  * delivers repeatedly, unordered and split. The handler gets each change once, and the changes of a
@@ -206,7 +201,7 @@ function readOptions(options: ChangeStreamHandlerOptions<PgTable>): ConsumerOpti
   checkTriggerOptions("defineChangeStreamHandler", options, ["deadLetterQueue", ...OWN_KEYS]);
   const { name, table, getDb, keepSeconds = 30 * DAY_SECONDS, clock = systemClock } = options;
   checkOptions("defineChangeStreamHandler", { name: name ?? null, getDb, keepSeconds }, {
-    name: NAME,
+    name: NAME_OPTION,
     getDb: FUNCTION_OPTION,
     keepSeconds: wholeNumber([DAY_SECONDS, 400 * DAY_SECONDS, "seconds"]),
   });

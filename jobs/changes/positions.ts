@@ -1,6 +1,6 @@
 import { type PlainSql, sql } from "../../database/session/plain_sql.ts";
 import { runSqlRows, type SqlClient } from "../../database/session/run_sql.ts";
-import { hashToUuid } from "../job_id.ts";
+import { hashToUuid } from "../../core/digest.ts";
 
 /** Shards of the table: removing old rows reads one at a time, so that no index has a hot end. */
 export const POSITION_SHARDS = 16;

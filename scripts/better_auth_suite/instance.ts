@@ -3,12 +3,12 @@ import { betterAuth } from "better-auth";
 import * as pgCore from "drizzle-orm/pg-core";
 import { getClientAddressHeader } from "../../auth/better_auth/client_address_header.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
-import { describeAuthTables } from "../../auth/accounts/describe_tables.ts";
 import { createAuth, getInternals } from "../../auth/accounts/instance.ts";
-import * as builtIn from "../../auth/schema.ts";
-import { toAuthTables } from "../../cli/auth_schema/auth_table.ts";
-import { planMigration } from "../../cli/auth_schema/plan_migration.ts";
+import * as builtIn from "../../auth/tables/schema.ts";
+import { describeAuthTables } from "../../cli/auth_schema/auth_table.ts";
 import { renderFile } from "../../cli/auth_schema/render_tables.ts";
+import { listCreateStatements } from "../../cli/schema_migration/create_statements.ts";
+import { findDeclaredObjects } from "../../cli/schema_migration/declared_objects.ts";
 import { openTarget } from "./targets.ts";
 
 /** The options of a test of better-auth. */
@@ -36,9 +36,11 @@ export async function openInstance(given: Given): Promise<SuiteInstance> {
   // a test that brings its own database
   if (given.database?.isSuite !== true) return betterAuth(given) as never;
   const config = toConfig(given);
-  const tables = toAuthTables(await describeAuthTables(config));
+  const tables = await describeAuthTables(config);
   const schema = loadSchema(renderFile(tables));
-  const { db, close } = await openTarget(planMigration(tables, []).statements, schema);
+  const statements = listCreateStatements(findDeclaredObjects(Object.values(schema)))
+    .map((statement) => `${statement};`);
+  const { db, close } = await openTarget(statements, schema);
   try {
     const auth = createAuth(db, { ...config, schema });
     const { api, context } = await getInternals(auth).start();

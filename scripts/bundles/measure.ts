@@ -7,7 +7,7 @@ import type { Bundle } from "./functions.ts";
 /** Forbidden packages, by a part of the path. */
 const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   "better-auth": /node_modules\/(better-auth|@better-auth|better-call)\//,
-  "checks of API keys or tokens": /@trellis\/fn\/auth\/(?:keys\/api_key_check\.|jwt\/)/,
+  "checks of API keys or tokens": /@trellis\/fn\/auth\/(?:keys\/api_key_check|jwt\/jwt_auth)\./,
   "AWS clients": /node_modules\/(@aws-sdk|@smithy)\//,
   "PGlite": /node_modules\/@electric-sql\//,
   "the command line": /@trellis\/fn\/cli\/|node_modules\/typescript\//,

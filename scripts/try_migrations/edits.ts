@@ -1,6 +1,6 @@
 import { readName } from "../../sql/sql_name.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { getObject, getTable } from "../../distsql/translate/statement_table.ts";
+import { getObject, getTable } from "../../distsql/syntax/statement_table.ts";
 import { TokenEdits } from "../../sql/token_edits.ts";
 import { tokenize } from "../../sql/tokenize.ts";
 import type { Piece, TrialFile } from "./sources.ts";

@@ -3,9 +3,9 @@ import { apiKey } from "@better-auth/api-key";
 import { admin, organization } from "better-auth/plugins";
 import { createHash } from "node:crypto";
 import {
+  type ApiKeyPermissions,
   type Auth,
   type AuthConfig,
-  configureApiKeyAuth,
   createAuth,
   defineAuth,
 } from "../../auth/mod.ts";
@@ -129,10 +129,6 @@ async function run(
   await pglite.exec(
     "TRUNCATE people, visits, accounts, verification, members, organizations, api_keys",
   );
-  configureApiKeyAuth(getDb, {
-    schema: { apikey, user: accountsSchema.user, organization: accountsSchema.organization },
-    plugin: { rateLimit: { enabled: false } },
-  });
   const random = createRandom(seed);
   const world = await createAccessWorld(database, random);
   const auth = createAuth(db, CONFIG);
@@ -267,11 +263,15 @@ function makeSessionCall(
   return { handler: handlers[name], method, headers, findBroken };
 }
 
-const PERMISSIONS = [undefined, { notes: ["read"] }, { notes: ["write"] }, { files: ["read"] }];
+const PERMISSIONS: (ApiKeyPermissions | undefined)[] = [undefined, { notes: ["read"] }, {
+  notes: ["write"],
+}, { files: ["read"] }];
 
 async function createKeys(api: PluginApi, users: readonly SignedIn[]) {
+  const { apiKey } = defineAuth(getDb, CONFIG);
+  const plugin = { rateLimit: { enabled: false } };
   const handlers = PERMISSIONS.map((permissions) =>
-    define({ auth: "api-key", ...(permissions && { permissions }) })
+    define({ auth: apiKey({ plugin, ...(permissions && { permissions }) }) })
   );
   const stored: string[] = [];
   for (const { id: userId } of users) {

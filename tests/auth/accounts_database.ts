@@ -1,5 +1,5 @@
 import { boolean, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import * as schema from "../../auth/schema.ts";
+import * as schema from "../../auth/tables/schema.ts";
 import { openAuthDatabase } from "./auth_database.ts";
 
 /** Tables of an application that adds columns, and those of better-auth's plugins organization and admin. */

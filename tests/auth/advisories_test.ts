@@ -7,7 +7,7 @@ import { getTableName, type Table } from "drizzle-orm";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createAuthHandler } from "../../auth/routes/auth_handler.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
-import { configureSessionAuth, resetSessionAuth } from "../../auth/sessions/session_auth.ts";
+import { configureSessionAuth, resetSessionAuth } from "../../auth/session_auth.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { SECRET } from "./auth_database.ts";

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { drizzle, type PgliteDatabase } from "drizzle-orm/pglite";
-import * as schema from "../../auth/schema.ts";
+import * as schema from "../../auth/tables/schema.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";

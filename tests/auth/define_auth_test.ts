@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { apiKey as apiKeyPlugin } from "@better-auth/api-key";
 import { configureSessionAuth, createAuth, defineAuth, resetSessionAuth } from "../../auth/mod.ts";
-import { useConfiguredMethod } from "../../core/http/auth_registry.ts";
+import { useConfiguredSession } from "../../core/http/auth_registry.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
@@ -54,7 +54,7 @@ Deno.test("a value of defineAuth() checks sessions without anything that is regi
   assertEquals((await ask(session({ optional: true }))).statusCode, 200);
   assertEquals((await ask(session({ roles: ["admin"] }), bearer)).statusCode, 403);
   assertThrows(
-    () => useConfiguredMethod("session").authenticate(createRestApiEvent()),
+    () => useConfiguredSession().authenticate(createRestApiEvent()),
     ConfigurationError,
   );
 
@@ -166,16 +166,28 @@ Deno.test("a value describes itself", () => {
 });
 
 Deno.test("values of defineAuth() are refused when they are made, not at the first request", () => {
-  const { session, apiKey } = defineAuth(getDb, CONFIG);
+  const { session, apiKey, jwt } = defineAuth(getDb, CONFIG);
   const cases: [make: () => unknown, message: string][] = [
     [() => session({ roles: undefined }), "roles is undefined, which would lift what it protects"],
     [() => session({ authorize: undefined }), "authorize is undefined"],
     [() => session({ organization: { role: undefined } }), "organization.role is undefined"],
     [() => session({ roles: [] }), "roles is []"],
+    [() => session({ roles: "admin" } as never), 'roles is "admin"'],
+    [() => session({ roles: ["admin", ""] }), "a list of roles"],
+    [() => session({ organization: true } as never), "organization is true"],
+    [() => session({ organization: { rolle: "owner" } } as never), "organization has no option"],
+    [() => session({ organization: { role: [] } }), "organization.role is []"],
+    [() => session({ organization: undefined }), "organization is undefined"],
+    [() => session({ freshWithinSeconds: 0 }), "freshWithinSeconds is 0: it must be"],
+    [() => session({ freshWithinSeconds: undefined }), "freshWithinSeconds is undefined"],
+    [() => session({ authorize: "admin" } as never), "a function"],
+    [() => session({ optional: true, authorize: () => true }), "does not go with optional"],
     [() => session({ freshWithin: 5 } as never), "session has no option freshWithin"],
     [() => session({ optional: true, roles: ["admin"] }), "does not go with optional"],
     [() => apiKey({ permissions: undefined }), "permissions is undefined"],
     [() => apiKey({ permission: {} } as never), "apiKey has no option permission"],
+    [() => apiKey({ plugin: { defaultPrefx: "k" } } as never), "apiKey.plugin has no option"],
+    [() => jwt({ issuer: "https://a.example" } as never), "jwt needs the option audience"],
     [() => defineAuth(getDb, ACCOUNTS_CONFIG).apiKey(), "AuthConfig.schema.apikey"],
     [
       () => defineAuth(getDb, { ...CONFIG, secret: "short", baseURL: "https://a.example" }),
@@ -185,7 +197,7 @@ Deno.test("values of defineAuth() are refused when they are made, not at the fir
     [() => defineApiHandler({ auth: session as never }), "auth is a function"],
     [
       () => defineApiHandler({ auth: session(), roles: ["admin"] } as never),
-      'session({ roles: ["admin"] })',
+      "write auth: session({ roles: … })",
     ],
   ];
   for (const [make, message] of cases) {

@@ -55,17 +55,17 @@ Deno.test("defineAuth() brings no check of keys or tokens until a handler asks f
 });
 
 Deno.test("./auth/schema brings drizzle's tables, and of the package no client and no session", async () => {
-  const modules = await staticModules("auth/schema.ts");
+  const modules = await staticModules("auth/tables/schema.ts");
   const ours = modules.filter((module) => module.startsWith(root.href)).map((module) =>
     module.slice(root.href.length)
   );
   const own = ours.filter((module) => !/^(?:core|observability|env|errors)\//.test(module));
   assertEquals(own.sort(), [
-    "auth/columns.ts",
-    "auth/migration.ts",
-    "auth/schema.ts",
-    "database/session/drizzle_version.ts",
+    "auth/tables/columns.ts",
+    "auth/tables/migration.ts",
+    "auth/tables/schema.ts",
     "database/queries/table_permission.ts",
+    "database/session/drizzle_version.ts",
   ]);
   const packages = new Set(
     modules.filter((module) => !module.startsWith(root.href) && !module.startsWith("node:")).map((

@@ -24,7 +24,7 @@ import {
   authSessions,
   authUsers,
   authVerification,
-} from "../../auth/schema.ts";
+} from "../../auth/tables/schema.ts";
 import { openAuthDatabase } from "./auth_database.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true

@@ -5,7 +5,7 @@ import {
   AUTH_USER_COLUMNS,
   authAccounts,
   authSessions,
-} from "../../auth/schema.ts";
+} from "../../auth/tables/schema.ts";
 import { executeRows, RATE_LIMIT_MIGRATION_SQL } from "../../database/mod.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";

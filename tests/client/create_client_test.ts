@@ -277,7 +277,7 @@ Deno.test("createClient() does not send a request again for other responses", as
   await patient.connect().GET("/notes");
   assertEquals(patient.seen.length, 1, "an hour is too long to wait");
   await using none = serve(busy(503));
-  await none.connect({ retries: 0 }).GET("/notes");
+  await none.connect({ maxAttempts: 1 }).GET("/notes");
   assertEquals(none.seen.length, 1);
 });
 
@@ -287,7 +287,7 @@ Deno.test("createClient() sends a request again after a network error, and rejec
     attempts++;
     return Promise.reject(new TypeError(`no network ${attempts}`));
   };
-  const client = createClient<routes>({ baseUrl: "http://localhost", retries: 1, fetch: fail });
+  const client = createClient<routes>({ baseUrl: "http://localhost", maxAttempts: 2, fetch: fail });
   await assertRejects(() => client.GET("/notes"), TypeError, "no network 2");
   await assertRejects(
     () => client.POST("/notes", { body: { title: "Milk" } }),
@@ -314,12 +314,12 @@ Deno.test("createClient() stops waiting and sending when the signal aborts", asy
   assertEquals(server.seen.length, 1);
 });
 
-Deno.test("createClient() refuses an invalid number of retries", () => {
-  for (const retries of [-1, 1.5, 11, NaN]) {
+Deno.test("createClient() refuses an invalid number of attempts", () => {
+  for (const maxAttempts of [0, 1.5, 11, NaN]) {
     assertThrows(
-      () => createClient<routes>({ baseUrl: "", retries }),
+      () => createClient<routes>({ baseUrl: "", maxAttempts }),
       RangeError,
-      `retries must be an integer from 0 to 10, got ${retries}`,
+      `maxAttempts must be an integer from 1 to 10, got ${maxAttempts}`,
     );
   }
 });
@@ -340,7 +340,7 @@ Deno.test("unwrap() returns the data, or throws the error with its code", async 
       new Response("<h1>Bad gateway</h1>", { status: 502, headers: { "X-Correlation-Id": "c2" } }),
     () => new Response(null, { status: 500 }),
   );
-  const client = server.connect({ retries: 0 });
+  const client = server.connect({ maxAttempts: 1 });
   assertEquals((await unwrap(client.GET("/notes"))).titles, ["Milk"]);
   assertEquals(await unwrap(client.DELETE("/notes")), undefined);
   const conflict = await assertRejects(

@@ -98,12 +98,3 @@ for (const runtime of RUNTIMES) {
     }
   });
 }
-
-Deno.test("the sequential option gives up what it says, so that the check above can fail", async () => {
-  const report = await isolate("node20", { requests: 500 }, {
-    ...SANDBOX,
-    TRELLIS_SEQUENTIAL_INVOCATIONS: "true",
-  });
-  if (report === undefined) return;
-  assert(report.foreign > 100, JSON.stringify(report));
-});

@@ -5,11 +5,10 @@
 import { getRequestContext, withObservability } from "../../core/mod.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { logInfo } from "../../observability/mod.ts";
-import { getSettings } from "../../observability/settings.ts";
 import { createLambdaContext } from "../../testing/context.ts";
 import { createRestApiEvent } from "../../testing/events.ts";
 
-const seen: Record<string, unknown> = { isSequential: getSettings().singleConcurrency };
+const seen: Record<string, unknown> = {};
 
 function getEvent(id: string): ReturnType<typeof createRestApiEvent> {
   return createRestApiEvent({ headers: { "X-Correlation-Id": id } });

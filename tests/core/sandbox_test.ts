@@ -3,7 +3,6 @@ import { parseLines } from "../support/capture_logs.ts";
 
 const PROGRAM = new URL("./sandbox_program.ts", import.meta.url);
 const SANDBOX = { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x", AWS_LAMBDA_FUNCTION_NAME: "fn" };
-const SEQUENTIAL = { ...SANDBOX, TRELLIS_SEQUENTIAL_INVOCATIONS: "true" };
 
 interface Ran {
   // deno-lint-ignore no-explicit-any
@@ -25,28 +24,20 @@ async function run(
   }).output();
   const decoder = new TextDecoder();
   const stderr = decoder.decode(output.stderr);
-  const report = stderr.split("\n").find((line) => line.startsWith('{"isSequential"'));
+  const report = stderr.split("\n").find((line) => line.startsWith('{"before"'));
   assert(report !== undefined, stderr);
   return { seen: JSON.parse(report), lines: parseLines([decoder.decode(output.stdout)]) };
 }
 
-for (
-  const [name, env] of [["in a sandbox", SANDBOX], ["in a sequential sandbox", SEQUENTIAL], [
-    "anywhere",
-    {},
-  ]] as const
-) {
+for (const [name, env] of [["in a sandbox", SANDBOX], ["anywhere", {}]] as const) {
   Deno.test(`invocations ${name} keep their own state, also when one was abandoned`, async () => {
     const { seen, lines } = await run(env);
-    const isSequential = env === SEQUENTIAL;
-    assertEquals(seen.isSequential, isSequential);
     assertEquals([seen.before, seen.between], [["s1", "s2"], undefined]);
     assertEquals(seen.abandoned, "DEADLINE_EXCEEDED");
     assertEquals([seen.next, seen.after], [["next", "next"], undefined]);
-    // the option gives up the ids of abandoned work, yet it never gets those of the next request
-    assertEquals([seen.late, seen.later], isSequential ? [null, null] : ["abandoned", "abandoned"]);
+    assertEquals([seen.late, seen.later], ["abandoned", "abandoned"]);
     const lateLine = lines.find((line) => line.message === "late work");
-    assertEquals(lateLine?.correlation_id, isSequential ? undefined : "abandoned");
+    assertEquals(lateLine?.correlation_id, "abandoned");
     assertEquals(lines.find((line) => line.message === "in time")?.correlation_id, "next");
     assertEquals(
       lines.filter((line) => line.message === "request failed").map((line) => line.error.code),

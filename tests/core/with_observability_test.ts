@@ -5,13 +5,11 @@ import {
   withObservability,
   type WrapperMetadata,
 } from "../../core/mod.ts";
-import { ReturnedError } from "../../core/http/returned_error.ts";
 import {
   ConfigurationError,
   DatabaseError,
   DeadlineExceededError,
   NotFoundError,
-  ValidationError,
 } from "../../errors/mod.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import {
@@ -409,27 +407,6 @@ Deno.test("withObservability() rejects invalid options when it is called", () =>
       () => withObservability(() => 1, options as Options),
       ConfigurationError,
       inMessage,
-    );
-  }
-});
-
-Deno.test("withObservability() answers a refusal that was given back as it answers an error that was thrown", async () => {
-  const error = new ValidationError("Validation failed", { errors: { title: ["too short"] } });
-  const cases: [string, () => ReturnedError | Promise<ReturnedError>][] = [
-    ["at once", () => new ReturnedError(error)],
-    ["later", () => Promise.resolve(new ReturnedError(error))],
-  ];
-  for (const [when, handle] of cases) {
-    const answering = withObservability<unknown, unknown>(handle, {
-      respondToError: (thrown) => ({ thrown }),
-    });
-    const { lines, result } = await captureLogs(() => answering({}, createLambdaContext()));
-    assertEquals(result, { thrown: error }, when);
-    const line = lines.find(({ message }) => message === "request completed");
-    assertEquals([line?.level, line?.error_code], ["INFO", "VALIDATION_FAILED"], when);
-    const throwing = withObservability<unknown, unknown>(handle);
-    await captureLogs(() =>
-      assertRejects(() => throwing({}, createLambdaContext()), ValidationError)
     );
   }
 });

@@ -4,7 +4,7 @@ import { eq } from "drizzle-orm";
 import { integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { createAuth } from "../../auth/accounts/instance.ts";
-import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { validateSession } from "../../auth/sessions/sessions.ts";
 import {
   createQueryFactory,
@@ -103,7 +103,7 @@ const STEPS: Record<string, () => unknown> = {
   "columns": () => getPrimaryKey(key).map(({ name }) => name),
   "getDrizzleClient": async () =>
     typeof (await getDrizzleClient({ provider: "embedded-pg", instrument: false })).select,
-  "auth/schema": async () => (await import("../../auth/schema.ts")).authUsers.email.name,
+  "auth/schema": async () => (await import("../../auth/tables/schema.ts")).authUsers.email.name,
 };
 
 const results: Record<string, unknown> = {};

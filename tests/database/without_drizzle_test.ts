@@ -57,15 +57,15 @@ function listLoaded({ outputs }: Metafile): Set<string> {
 const ANSWER = `() => ({ statusCode: 204, body: "" })`;
 const FUNCTIONS: Readonly<Record<string, string>> = {
   "a session": `
-    import { configureSessionAuth } from "./auth/sessions/session_auth.ts";
+    import { configureSessionAuth } from "./auth/session_auth.ts";
     import { defineApiHandler } from "./validation/mod.ts";
     configureSessionAuth(getDb, { secret: "s".repeat(32), baseURL: "http://localhost" });
-    export const handler = defineApiHandler({ auth: "session", roles: ["admin"] })(${ANSWER});`,
+    export const handler = defineApiHandler({ auth: "session" })(${ANSWER});`,
   "an API key": `
-    import { configureApiKeyAuth } from "./auth/keys/api_key_auth.ts";
+    import { defineAuth } from "./auth/define_auth.ts";
     import { defineApiHandler } from "./validation/mod.ts";
-    configureApiKeyAuth(getDb);
-    export const handler = defineApiHandler({ auth: "apiKey" })(${ANSWER});`,
+    const { apiKey } = defineAuth(getDb, config);
+    export const handler = defineApiHandler({ auth: apiKey() })(${ANSWER});`,
   "rate limits": `
     import { configureRateLimits } from "./database/mod.ts";
     import { defineApiHandler } from "./validation/mod.ts";
@@ -110,7 +110,7 @@ Deno.test("functions that send only statements of this package load no drizzle",
 Deno.test("the search for drizzle finds it in the client of an application", async () => {
   const loaded = listLoaded(
     await bundle(`export { getDrizzleClient as handler } from "./database/mod.ts";
-      export { AUTH_USER_COLUMNS } from "./auth/schema.ts";`),
+      export { AUTH_USER_COLUMNS } from "./auth/tables/schema.ts";`),
   );
   assert(loaded.has("drizzle-orm/pg-core"));
   await stop();

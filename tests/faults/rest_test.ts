@@ -101,6 +101,7 @@ Deno.test(
       { provider: "serverless-pg" },
       { host: "127.0.0.1", port: network.port, username: "postgres", connect_timeout: 5 },
       () => {},
+      { connectRetry: () => undefined, explain: (error) => error },
     );
     const session = await connection.openSession();
     try {

@@ -5,7 +5,7 @@ import { sendSmokeRequest } from "../../cli/deploy/smoke.ts";
 import { openSecretValues } from "../../cli/secrets/secret_values.ts";
 import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { createDsqlToken } from "../../database/providers/dsql_token.ts";
+import { createDsqlToken } from "../../database/providers/distsql.ts";
 import { createRdsToken } from "../../database/providers/rds_token.ts";
 import { loadSources } from "../../env/mod.ts";
 import { resetSources } from "../../env/sources.ts";

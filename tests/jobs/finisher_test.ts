@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { SQL } from "drizzle-orm";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
-import { JobFinisher } from "../../jobs/finisher.ts";
+import { JobFinisher } from "../../jobs/finish.ts";
 
 /** A database that answers when the test lets it, and keeps the sizes of what it was asked to mark. */
 function createSlowDatabase() {

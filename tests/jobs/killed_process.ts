@@ -29,7 +29,7 @@ export const apply = defineJob({
   name: "apply",
   schema: z.object({ order: z.uuid() }),
   transaction: true,
-  timeout: 20,
+  timeoutSeconds: 20,
 })(async ({ payload, tx }) => {
   await tx.execute(
     sql`insert into applied values (${crypto.randomUUID()}::uuid, ${payload.order}::uuid)`,
@@ -40,7 +40,7 @@ export const apply = defineJob({
 export const notify = defineJob({
   name: "notify",
   schema: z.object({ order: z.uuid() }),
-  timeout: 20,
+  timeoutSeconds: 20,
 })(
   async ({ payload, idempotencyKey }) => {
     await (await getDb()).execute(

@@ -46,7 +46,7 @@ Deno.test("the relay delivers what was not delivered, once per grace period, and
       },
     });
     try {
-      const job = defineJob({ name: "index", schema: z.number(), timeout: 20 })(() => {});
+      const job = defineJob({ name: "index", schema: z.number(), timeoutSeconds: 20 })(() => {});
       const relay = defineJobRelayHandler({ getDb: () => db, clock, ...QUIET });
       const run = () => relay(createScheduleEvent(), context());
       const id = await job.enqueue(db, 1);
@@ -143,7 +143,7 @@ Deno.test("a schedule runs once for each time, although several relays are up", 
         }),
         defineSchedule(job, {
           name: "often",
-          every: 600,
+          everySeconds: 600,
           payload: (time) => `every ${time.toISOString()}`,
         }),
       ];
@@ -191,12 +191,12 @@ Deno.test("defineSchedule() refuses invalid options", () => {
   const job = defineJob({ name: "report", schema: z.null(), keepSeconds: 3600 })(() => {});
   const kept = defineJob({ name: "report", schema: z.null() })(() => {});
   const refused = [
-    () => defineSchedule(job, { name: "a", every: 60, payload: null }),
+    () => defineSchedule(job, { name: "a", everySeconds: 60, payload: null }),
     () => defineSchedule(kept, { name: "a", payload: null }),
-    () => defineSchedule(kept, { name: "a", every: 60, cron: "* * * * *", payload: null }),
+    () => defineSchedule(kept, { name: "a", everySeconds: 60, cron: "* * * * *", payload: null }),
     () => defineSchedule(kept, { name: "a", cron: "* * * * * *", payload: null }),
     () => defineSchedule(kept, { name: "a", cron: "* * * * *", timeZone: "Mars", payload: null }),
-    () => defineSchedule(kept, { name: "a b", every: 60, payload: null }),
+    () => defineSchedule(kept, { name: "a b", everySeconds: 60, payload: null }),
   ];
   for (const define of refused) assertThrows(define, ConfigurationError);
 });

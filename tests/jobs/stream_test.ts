@@ -1,10 +1,11 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as z from "zod";
-import { readJobChange } from "../../jobs/change_record.ts";
 import { createJobRow } from "../../jobs/job_row.ts";
+import { listInsertedJobs } from "../../jobs/job_stream_handler.ts";
 import { executeRows, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
+import { ValidationError } from "../../errors/mod.ts";
 import {
   configureJobs,
   createStreamDelivery,
@@ -13,7 +14,12 @@ import {
   defineJobStreamHandler,
   type KinesisRecord,
 } from "../../jobs/mod.ts";
-import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../testing/mod.ts";
+import {
+  createFakeClock,
+  createLambdaContext,
+  createScheduleEvent,
+  createStreamEvent,
+} from "../../testing/mod.ts";
 import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
@@ -27,12 +33,11 @@ let sequence = 0;
 function toRecord(change: unknown): KinesisRecord {
   const text = typeof change === "string" ? change : JSON.stringify(change);
   const bytes = new TextEncoder().encode(text);
-  return {
-    kinesis: {
-      data: btoa(String.fromCharCode(...bytes)),
-      sequenceNumber: String(sequence++),
-    },
-  };
+  const { Records: [record] } = createStreamEvent([{
+    data: bytes,
+    sequenceNumber: String(sequence++),
+  }]);
+  return record;
 }
 
 /** A change of a row, in the form of Aurora DSQL. */
@@ -43,7 +48,15 @@ function createChange(op: string, id: string, table = "trellis_jobs"): Record<st
     op,
     before: op === "d" ? { id } : null,
     after: op === "d" ? null : row,
-    source: { version: "1.0", ts_ms: 1, txId: "t", schema: "public", table, db: "postgres" },
+    source: {
+      version: "1.0",
+      ts_ms: 1,
+      ts_ns: 1_000_000,
+      txId: "t",
+      schema: "public",
+      table,
+      db: "postgres",
+    },
     ts_ms: 1,
   };
 }
@@ -69,13 +82,15 @@ function splitOtherRow(random: () => number): KinesisRecord[] {
   ];
 }
 
-Deno.test("readJobChange() skips split rows of other tables, and reports a split job", () => {
-  for (const record of splitOtherRow(() => 0.5)) {
-    assertEquals(readJobChange(record), { kind: "other" });
+Deno.test("listInsertedJobs() skips split rows of other tables, and refuses a split job", () => {
+  for (const { kinesis } of splitOtherRow(() => 0.5)) {
+    assertEquals(listInsertedJobs(kinesis.data), []);
   }
   const job = { ...createChange("c", crypto.randomUUID()), type: "chunked", after: null };
-  assertEquals(readJobChange(toRecord(job)), { kind: "unread" });
-  assertEquals(readJobChange(toRecord({ type: "later" })), { kind: "unread" });
+  const chunked = { after: { chunk_id: "c", total_fragments: 2, crc32c: "1" } };
+  for (const record of [{ ...job, chunked }, { ...job, chunked: undefined }, { type: "later" }]) {
+    assertThrows(() => listInsertedJobs(toRecord(record).kinesis.data), ValidationError);
+  }
 });
 
 Deno.test("the largest job fits into one record of the change stream, however JSON escapes it", async () => {

@@ -209,7 +209,7 @@ Deno.test("a worker that lost its lease cannot finish the job", async () => {
     let started = () => {};
     const hasStarted = new Promise<void>((resolve) => started = resolve);
     const restore = configureJobs({ clock });
-    const job = defineJob({ name: "slow", schema: z.null(), timeout: 20 })(async () => {
+    const job = defineJob({ name: "slow", schema: z.null(), timeoutSeconds: 20 })(async () => {
       if (!first) return;
       first = false;
       started();
@@ -384,7 +384,7 @@ Deno.test("createJobWorker() and defineJob() refuse invalid options", () => {
     () => defineJob({ name: "a b", schema: Note }),
     () => defineJob({ name: "a" } as never),
     () => defineJob({ name: "a", schema: Note, retry: { maxAttempts: 0 } }),
-    () => defineJob({ name: "a", schema: Note, timeout: 901 }),
+    () => defineJob({ name: "a", schema: Note, timeoutSeconds: 901 }),
     () => defineJob({ name: "a", schema: Note, attempts: 3 } as never),
   ];
   for (const define of refused) assertThrows(define, ConfigurationError);

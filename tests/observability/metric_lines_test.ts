@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type LoggingConfig, withObservability } from "../../core/mod.ts";
-import { createMetricRecorder } from "../../observability/metrics.ts";
 import { logInfo, metrics, MetricUnit } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
@@ -10,8 +9,11 @@ import { withEnv } from "../support/with_env.ts";
 
 const { Count, Milliseconds } = MetricUnit;
 
-const recordQuery = (queryName: string) =>
-  createMetricRecorder({ queryName }, [["QueryDuration", Milliseconds], ["QueryErrors", Count]]);
+const recordQuery = (queryName: string) => (durationMs: number, errors: number) =>
+  metrics.addMetricsWithDimensions({ queryName }, [
+    ["QueryDuration", Milliseconds, durationMs],
+    ["QueryErrors", Count, errors],
+  ]);
 
 /** Runs a handler after the first invocation of the process. */
 async function runHandler(fn: () => void, logging?: LoggingConfig): Promise<LogLine[]> {
@@ -57,7 +59,6 @@ Deno.test("an invocation writes its outcome and the metrics of a query in one do
   const lines = await runHandler(() => recordQuery("findNote")(3, 0));
   assertEquals(lines.map((line) => "_aws" in line), [false, true]);
   assertEquals(withoutTimes(extract(lines[1])), [
-    ['[["service","service_undefined"],["operationName","Op"]]', "Errors", "Count", 0],
     [
       '[["service","service_undefined"],["queryName","findNote"]]',
       "QueryDuration",
@@ -65,6 +66,7 @@ Deno.test("an invocation writes its outcome and the metrics of a query in one do
       3,
     ],
     ['[["service","service_undefined"],["queryName","findNote"]]', "QueryErrors", "Count", 0],
+    ['[["service","service_undefined"],["operationName","Op"]]', "Errors", "Count", 0],
   ]);
 });
 
@@ -95,10 +97,10 @@ Deno.test("METRICS_IN_SUMMARY writes the summary and its metrics as one line", a
       3,
     ]);
     assertEquals(extract(lines[1]).map(([, , name]) => name), [
-      "Duration",
-      "Errors",
       "QueryDuration",
       "QueryErrors",
+      "Duration",
+      "Errors",
     ]);
   });
 });

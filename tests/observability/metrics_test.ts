@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
 import { Invocation } from "../../observability/invocation.ts";
 import { enterInvocation } from "../../observability/invocation_context.ts";
-import { createMetricRecorder } from "../../observability/metrics.ts";
 import { metrics, MetricUnit } from "../../observability/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
@@ -165,34 +164,6 @@ Deno.test("metrics.addMetricsWithDimensions() has its own dimensions", async () 
   );
 });
 
-Deno.test("createMetricRecorder() adds what addMetricsWithDimensions() adds, to the same document", async () => {
-  const record = createMetricRecorder({ queue: "mail" }, [["Sent", Count], ["Took", Milliseconds]]);
-  const data = (sent: number, took: number) =>
-    [["Sent", Count, sent], ["Took", Milliseconds, took]] as const;
-  const { lines } = await captureLogs(() =>
-    enterInvocation(newInvocation(), () => {
-      record(1, 10);
-      metrics.addMetricsWithDimensions({ queue: "mail" }, data(2, 20));
-      record(3, NaN);
-    })
-  );
-  const documents = lines.filter((line) => "_aws" in line);
-  documents.forEach(checkDocument);
-  assertEquals(documents.map(({ queue, Sent, Took }) => ({ queue, Sent, Took })), [
-    { queue: "mail", Sent: [1, 2, 3], Took: [10, 20] },
-  ]);
-  const outside = await captureLogs(() => record(4, 40));
-  checkDocument(outside.lines[0]);
-  assertEquals([outside.lines[0].Sent, outside.lines[0].Took], [4, 40]);
-  for (
-    const make of [
-      () => createMetricRecorder({ queue: "" }, []),
-      () => createMetricRecorder({ queue: "mail" }, [["queue", Count]]),
-      () => createMetricRecorder({}, [["Sent", "Counts" as MetricUnit]]),
-    ]
-  ) assertThrows(make, TypeError);
-});
-
 Deno.test("metrics keep within 100 metrics and 100 values a document, and lose none", async () => {
   const documents = await getDocuments(() => {
     for (let i = 0; i < 205; i++) metrics.addMetric(`Metric${i}`, Count, i);
@@ -330,11 +301,4 @@ Deno.test("metrics write one line for each document, for any names and values", 
   assertEquals(lines.length, 2);
   assertFalse(writes[0].includes("\u001b"));
   lines.map((line) => checkDocument(JSON.parse(line)));
-});
-
-Deno.test("metrics remember no more documents' heads than they need", async () => {
-  for (let i = 0; i < 1100; i++) {
-    const { lines } = await captureLogs(() => metrics.addMetric(`Metric${i}`, Count, 1));
-    assertEquals(lines[0]._aws.CloudWatchMetrics[0].Metrics[0].Name, `Metric${i}`);
-  }
 });

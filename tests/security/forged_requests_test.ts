@@ -2,7 +2,7 @@
 /** Requests with forged credentials, from every event source, at every mode of authentication. */
 import { assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { configureSessionAuth, resetSessionAuth } from "../../auth/sessions/session_auth.ts";
+import { configureSessionAuth, resetSessionAuth } from "../../auth/session_auth.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { buildValidatedResponse } from "../../core/http/response.ts";
 import { setLogOutput } from "../../observability/output.ts";

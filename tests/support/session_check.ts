@@ -1,4 +1,4 @@
-import { setConfiguredMethod, useConfiguredMethod } from "../../core/http/auth_registry.ts";
+import { setConfiguredSession, useConfiguredSession } from "../../core/http/auth_registry.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import type { SessionIdentity, SessionResult } from "../../core/http/session.ts";
 
@@ -6,18 +6,16 @@ import type { SessionIdentity, SessionResult } from "../../core/http/session.ts"
 export function setSessionCheck(
   check: ((event: ApiEvent) => Promise<SessionResult>) | undefined,
 ): void {
-  setConfiguredMethod(
-    "session",
-    check && ((needs) => ({
+  setConfiguredSession(
+    check && {
       mode: "session",
-      needs,
       authenticate: (event) =>
         check(event).then((session) => ({ userId: session.user.id, session })),
-    })),
+    },
   );
 }
 
 /** Checks the session of a request as a handler with auth `session` does. */
 export async function checkSessionOf(event: ApiEvent): Promise<SessionIdentity> {
-  return await useConfiguredMethod("session").authenticate(event) as SessionIdentity;
+  return await useConfiguredSession().authenticate(event) as SessionIdentity;
 }

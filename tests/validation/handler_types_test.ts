@@ -101,30 +101,9 @@ Deno.test("the handler's parameters are exactly those that each auth mode calls 
   ) => (proves<Equal<typeof params, Flat<Base & Session>>>(), OK));
 });
 
-type MaybeSession = { userId: string | undefined; session: SessionResult | undefined };
 type ActiveOrganization = Auth.ActiveOrganization;
 
-Deno.test("the handler's parameters are exactly those that the options of an auth mode call for", () => {
-  defineApiHandler({ auth: "session", optional: true })((params) => (
-    proves<Equal<typeof params, Flat<Base & MaybeSession>>>(), OK
-  ));
-  defineApiHandler({ auth: "session", optional: false })((params) => (
-    proves<Equal<typeof params, Flat<Base & Session>>>(), OK
-  ));
-  defineApiHandler({ auth: "session", organization: { role: ["owner"] }, schema })((params) => (
-    proves<
-      Equal<typeof params, Flat<Base & Body & Session & { organization: ActiveOrganization }>>
-    >(), OK
-  ));
-  defineApiHandler({ auth: "session", roles: ["admin"], freshWithinSeconds: 300 })((params) => (
-    proves<Equal<typeof params, Flat<Base & Session>>>(), OK
-  ));
-  defineApiHandler({ auth: "api-key", permissions: { notes: ["read"] } })((params) => (
-    proves<Equal<typeof params, Flat<Base & Auth.ApiKeyIdentity>>>(), OK
-  ));
-  defineApiHandler({ auth: "jwt", schema })((params) => (
-    proves<Equal<typeof params, Flat<Base & Body & JwtIdentity>>>(), OK
-  ));
+Deno.test("the handler's parameters are exactly those of the claims of a token", () => {
   const issuer = { issuer: "https://login.example.com", audience: "notes" };
   const claims = z.object({ scope: z.string() });
   defineApiHandler({ auth: createJwtAuth({ ...issuer, claims }), querySchema })((params) => (
@@ -207,15 +186,8 @@ Deno.test("values of defineAuth() give handlers the session of the configuration
   assertEquals(refused.length, 6);
 });
 
-Deno.test("authorize gets the session, and the organization if the handler asks for it", () => {
-  defineApiHandler({
-    auth: "session",
-    authorize: (params) => (
-      proves<Equal<typeof params, { event: RestApiEvent; session: SessionResult }>>(), true
-    ),
-  });
-  defineApiHandler({
-    auth: "session",
+Deno.test("authorize of session() gets the organization if the handler asks for it", () => {
+  session({
     organization: {},
     authorize: (
       { organization },
@@ -306,18 +278,14 @@ Deno.test("what the options leave out, and what they do not know, does not compi
     () => defineApiHandler({ schema: "string" }),
     // @ts-expect-error cors has no such form
     () => defineApiHandler({ cors: true }),
-    // @ts-expect-error roles goes with auth session
-    () => defineApiHandler({ auth: "bearer", roles: ["admin"] }),
-    // @ts-expect-error organization goes with auth session
-    () => defineApiHandler({ organization: {} }),
-    // @ts-expect-error optional goes with auth session
-    () => defineApiHandler({ auth: "jwt", optional: true }),
-    // @ts-expect-error permissions goes with auth api-key
-    () => defineApiHandler({ auth: "session", permissions: { notes: ["read"] } }),
+    // @ts-expect-error roles is an option of session()
+    () => defineApiHandler({ auth: "session", roles: ["admin"] }),
+    // @ts-expect-error keys have no name: apiKey() of defineAuth
+    () => defineApiHandler({ auth: "api-key" }),
     // @ts-expect-error a decision is a boolean or a reason
-    () => defineApiHandler({ auth: "session", authorize: () => 1 }),
+    () => session({ authorize: () => 1 }),
   ];
-  assertEquals(refused.length, 9);
+  assertEquals(refused.length, 7);
 });
 
 // handlers that are written apart from their wrapper

@@ -1,14 +1,5 @@
 import { assertEquals } from "@std/assert";
-import * as zod from "zod";
-import * as floor from "zod-floor";
 import { z } from "../../validation/mod.ts";
-
-Deno.test("z has every value of the oldest supported zod but core and locales", () => {
-  const names = (namespace: object): string[] =>
-    Object.keys(namespace).filter((name) => name !== "default").sort();
-  const left = ["core", "locales", "z"];
-  assertEquals(names(z), names(floor).filter((name) => !left.includes(name) && name in zod));
-});
 
 Deno.test("z is a value and has the types of zod", () => {
   const Note = z.object({ id: z.uuid(), tags: z.array(z.string()).default([]) });

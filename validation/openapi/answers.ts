@@ -1,5 +1,5 @@
 import { ERROR_CODES } from "../../errors/error_code.ts";
-import type { JsonSchema } from "../json_schema.ts";
+import type { JsonSchema } from "./json_schema.ts";
 import type { Components } from "./components.ts";
 
 const ERROR_FIELDS = {

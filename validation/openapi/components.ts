@@ -1,5 +1,5 @@
 import { type $ZodType, globalRegistry } from "zod/v4/core";
-import type { JsonSchema } from "../json_schema.ts";
+import type { JsonSchema } from "./json_schema.ts";
 import { convertSchema, type Direction, type SchemaIssue } from "./convert.ts";
 
 const PREFIX = "#/components/schemas/";

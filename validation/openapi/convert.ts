@@ -1,5 +1,5 @@
 import { type $ZodType, type $ZodTypes, globalRegistry, toJSONSchema } from "zod/v4/core";
-import type { JsonSchema } from "../json_schema.ts";
+import type { JsonSchema } from "./json_schema.ts";
 
 /** A part of a schema that JSON cannot carry. */
 export interface SchemaIssue {

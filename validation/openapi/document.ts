@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import type { JsonSchema } from "../json_schema.ts";
+import type { JsonSchema } from "./json_schema.ts";
 import { SharedAnswers } from "./answers.ts";
 import { Components } from "./components.ts";
 import type { SchemaIssue } from "./convert.ts";

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../json_schema.ts";
+import type { JsonSchema } from "./json_schema.ts";
 
 /** A field of an object. */
 export interface Field {

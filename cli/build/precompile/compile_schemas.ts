@@ -1,6 +1,6 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import type { $ZodType } from "zod/v4/core";
-import { isTrellis } from "../../sources/resolve_module.ts";
+import { isTrellis } from "../../sources/package_specifier.ts";
 import type { FunctionFile } from "../../discovery/function_files.ts";
 import type { loadEsbuild } from "../../sources/load_esbuild.ts";
 import type { OwnCode, PackageImport, PackageImports } from "../../sources/own_code.ts";

@@ -1,5 +1,4 @@
-import { toBareSpecifier } from "../../sources/package_specifier.ts";
-import { isTrellis } from "../../sources/resolve_module.ts";
+import { isTrellis, toBareSpecifier } from "../../sources/package_specifier.ts";
 import type { SourceEditor, SourceModule } from "../../sources/edited_sources.ts";
 import type { ModulePaths } from "../../sources/module_paths.ts";
 import {

@@ -1,4 +1,4 @@
-import { isTrellis } from "../../sources/resolve_module.ts";
+import { isTrellis } from "../../sources/package_specifier.ts";
 import type { OwnCode } from "../../sources/own_code.ts";
 import {
   type AnyNode,

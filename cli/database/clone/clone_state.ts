@@ -3,7 +3,6 @@ import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "../../config/clone.ts";
 import type { DdlFile } from "./clone_ddl.ts";
-import type { ClonePlan } from "./plan_clone.ts";
 import type { TableCopy } from "./plan_copy.ts";
 import { CLONE_SCHEMA, type SequenceSchema } from "./read_catalog.ts";
 
@@ -32,11 +31,16 @@ const HEADER = "clone";
 /**
  * Version of the stored format. The header row is written last, which marks the plan as complete.
  */
-const VERSION = 1;
+const VERSION = 2;
 
-/** Maximum rows and bytes of an INSERT, below the limits of all providers. */
+/** Rows of an INSERT or DELETE, and characters of a part of the plan: below the limits of all providers. */
 const MAX_ROWS = 500;
-const MAX_BYTES = 512 * 1024;
+const PLAN_PART = /[^]{1,100000}/gu;
+
+/** Returns the key of a table's row. */
+function getItem({ schema, name }: TableCopy): string {
+  return `table ${qualify(schema, name)}`;
+}
 
 /**
  * The plan and progress of a clone, stored in a table of the target. Progress is updated in the
@@ -52,74 +56,42 @@ export class CloneState {
 
   /** Reads the plan of an interrupted clone; ignores an incomplete plan. */
   async read(): Promise<StoredClone | undefined> {
-    const { run } = this.#target;
+    const { run, label } = this.#target;
     const [there] = await run(`SELECT to_regclass(${quoteLiteral(TABLE)}) IS NOT NULL AS there`);
     if (there.there !== true) return undefined;
-    const rows = await run(`SELECT item, plan FROM ${TABLE} ORDER BY item`);
-    const header = rows.find(({ item }) => item === HEADER);
+    const [header] = await run(
+      `SELECT plan FROM ${TABLE} WHERE item = ${quoteLiteral(HEADER)}`,
+    );
     if (header === undefined) return undefined;
-    const { version, ...rest } = JSON.parse(String(header.plan)) as StoredClone & {
-      version: number;
-    };
-    if (version !== VERSION) {
+    if (header.plan !== String(VERSION)) {
       throw new ConfigurationError(
-        `The clone in ${this.#target.label} was started by another ` +
-          `version of this command: finish it with that version, or ` +
-          `start again with an empty database`,
+        `The clone in ${label} was started by another version of this command: finish it with ` +
+          "that version, or start again with an empty database",
       );
     }
-    const parts = <T>(kind: string): T[] =>
-      rows.filter(({ item }) => String(item).startsWith(`${kind} `)).map(({ plan }) =>
-        JSON.parse(String(plan)) as T
-      );
-    return {
-      ...rest,
-      before: parts("before"),
-      after: parts("after"),
-      copies: parts("table"),
-      sequences: parts("sequence"),
-    };
+    const parts = await run(`SELECT plan FROM ${TABLE} WHERE item LIKE 'plan %' ORDER BY item`);
+    return JSON.parse(parts.map(({ plan }) => plan).join(""));
   }
 
   /** Writes the plan before anything else is changed. */
-  async write(plan: ClonePlan, source: string, options: CloneOptions): Promise<void> {
-    const { run } = this.#target;
+  async write(clone: StoredClone): Promise<void> {
     await this.#create();
     await this.#deleteAll();
-    const number = (at: number) => String(at).padStart(6, "0");
-    const items = [
-      ...plan.before.map((file, at) => [`before ${number(at)}`, file] as const),
-      ...plan.after.map((file, at) => [`after ${number(at)}`, file] as const),
-      ...plan.sequences.map((sequence, at) => [`sequence ${number(at)}`, sequence] as const),
-      ...plan.copies.map((copy, at) =>
-        [`table ${number(at)} ${qualify(copy.schema, copy.name)}`, copy] as const
-      ),
-    ];
-    let values: string[] = [];
-    let bytes = 0;
-    const flush = async (): Promise<void> => {
-      if (values.length === 0) return;
-      await run(
-        `INSERT INTO ${TABLE} (item, plan) VALUES ${
-          values.join(", ")
-        } ON CONFLICT (item) DO NOTHING`,
-      );
-      values = [];
-      bytes = 0;
-    };
-    for (const [item, part] of items) {
-      const value = `(${quoteLiteral(item)}, ${quoteLiteral(JSON.stringify(part))})`;
-      if (values.length >= MAX_ROWS || bytes + value.length > MAX_BYTES) await flush();
-      values.push(value);
-      bytes += value.length;
+    const parts = JSON.stringify(clone).match(PLAN_PART) ?? [];
+    for (const [at, part] of parts.entries()) {
+      await this.#insert([[`plan ${String(at).padStart(6, "0")}`, part]]);
     }
-    await flush();
-    const { warnings } = plan;
-    const header = JSON.stringify({ version: VERSION, source, options, warnings });
-    await run(
-      `INSERT INTO ${TABLE} (item, plan) VALUES (${quoteLiteral(HEADER)}, ${
-        quoteLiteral(header)
-      }) ON CONFLICT (item) DO NOTHING`,
+    for (let at = 0; at < clone.copies.length; at += MAX_ROWS) {
+      const copies = clone.copies.slice(at, at + MAX_ROWS);
+      await this.#insert(copies.map((copy) => [getItem(copy), ""]));
+    }
+    await this.#insert([[HEADER, String(VERSION)]]);
+  }
+
+  async #insert(rows: readonly (readonly [item: string, plan: string])[]): Promise<void> {
+    const values = rows.map((row) => `(${row.map(quoteLiteral).join(", ")})`).join(", ");
+    await this.#target.run(
+      `INSERT INTO ${TABLE} (item, plan) VALUES ${values} ON CONFLICT (item) DO NOTHING`,
     );
   }
 
@@ -143,22 +115,11 @@ export class CloneState {
     }
   }
 
-  /** Returns the item key of a table. */
-  async item(copy: TableCopy): Promise<string> {
-    const name = quoteLiteral(
-      `% ${qualify(copy.schema, copy.name)}`.replaceAll("\\", "\\\\").replaceAll("_", "\\_"),
-    );
-    const [row] = await this.#target.run(
-      `SELECT item FROM ${TABLE} WHERE item LIKE 'table %' AND item LIKE ${name}`,
-    );
-    return String(row.item);
-  }
-
   /** Reads the progress of a table. */
-  async readCopy(item: string): Promise<CopyState> {
+  async readCopy(copy: TableCopy): Promise<CopyState> {
     const [row] = await this.#target.run(
       `SELECT mark, copied::text AS copied, is_done FROM ${TABLE} WHERE item = ${
-        quoteLiteral(item)
+        quoteLiteral(getItem(copy))
       }`,
     );
     return {
@@ -173,13 +134,13 @@ export class CloneState {
    *
    * @returns False if the mark has changed; the rows must not be written then.
    */
-  async move(run: Run, item: string, from: CopyState, to: CopyState): Promise<boolean> {
+  async move(run: Run, copy: TableCopy, from: CopyState, to: CopyState): Promise<boolean> {
     const text = (mark: CopyState["mark"]) =>
       mark === null ? "NULL" : quoteLiteral(JSON.stringify(mark));
     const before = from.mark === null ? "mark IS NULL" : `mark = ${text(from.mark)}`;
     const moved = await run(
       `UPDATE ${TABLE} SET mark = ${text(to.mark)}, copied = ${to.rows}, is_done = ${to.isDone} ` +
-        `WHERE item = ${quoteLiteral(item)} AND NOT is_done AND ${before} RETURNING item`,
+        `WHERE item = ${quoteLiteral(getItem(copy))} AND NOT is_done AND ${before} RETURNING item`,
     );
     return moved.length === 1;
   }

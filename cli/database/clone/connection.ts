@@ -1,3 +1,4 @@
+import { retry, type RetryOptions } from "../../../core/retry.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
 import { executeRows } from "../../../database/session/execute.ts";
 import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
@@ -36,7 +37,13 @@ export interface CloneConnection {
   close(): Promise<void>;
 }
 
-const MAX_LOST_CONNECTIONS = 6;
+/** Retries of a statement whose connection was lost: a server restarts within their delays. */
+const LOST_CONNECTIONS: RetryOptions = {
+  maxAttempts: 8,
+  baseDelayMs: 400,
+  maxDelayMs: 15_000,
+  isRetryable: (error) => isConnectionLost(error) && !isSilent(error),
+};
 
 /**
  * Connects to a database with settings that give values the same text form on both sides.
@@ -99,7 +106,7 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
   } catch (error) {
     throw toDatabaseError(error, label);
   }
-  const retry = <T>(work: () => Promise<T>): Promise<T> =>
+  const retryConflicts = <T>(work: () => Promise<T>): Promise<T> =>
     withDistSqlRetry(work, { maxRetries: 12 });
   const runOn = (client: DrizzleClient): Run => async (text) =>
     await executeRows(client, sql.raw(text));
@@ -110,20 +117,9 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
     isDataApi: config.provider === "serverless-pg" &&
       config.connectionString?.startsWith("rds-data://") === true,
     isEmbedded: config.provider === "embedded-pg",
-    async run(text): Promise<Row[]> {
-      for (let lost = 0;; lost++) {
-        try {
-          return await retry(() => runOn(db)(text));
-        } catch (error) {
-          if (!isConnectionLost(error) || isSilent(error) || lost >= MAX_LOST_CONNECTIONS) {
-            throw error;
-          }
-          await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** lost));
-        }
-      }
-    },
+    run: (text) => retry(() => retryConflicts(() => runOn(db)(text)), LOST_CONNECTIONS),
     transaction: (work) =>
-      retry(() => withTransaction(db, (tx) => work(runOn(tx as DrizzleClient)))),
+      retryConflicts(() => withTransaction(db, (tx) => work(runOn(tx as DrizzleClient)))),
     close: () => closeDrizzleClient(config),
   };
 }

@@ -48,8 +48,7 @@ function concurrentCloneError({ name }: TableCopy, { target }: CopyContext): Con
  */
 export async function copyRows(copy: TableCopy, context: CopyContext): Promise<number> {
   const { state, limits, onProgress } = context;
-  const item = await state.item(copy);
-  const start = await state.readCopy(item);
+  const start = await state.readCopy(copy);
   onProgress(start.rows);
   let ahead: Promise<Page> | undefined;
 
@@ -63,7 +62,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
       rows: at.rows + page.rows,
       isDone: page.isLast,
     };
-    await writePage(copy, context, item, page, at, next);
+    await writePage(copy, context, page, at, next);
     return next;
   }
 
@@ -81,7 +80,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
     const end = await runBatches({
       limits,
       run: runOrDiscard,
-      recover: () => state.readCopy(item),
+      recover: () => state.readCopy(copy),
       onBatch: ({ rows }) => onProgress(rows),
     }, start);
     return end.rows;
@@ -147,7 +146,6 @@ async function readPage(
 async function writePage(
   copy: TableCopy,
   { state, target }: CopyContext,
-  item: string,
   page: Page,
   from: CopyState,
   to: CopyState,
@@ -157,7 +155,7 @@ async function writePage(
     copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""
   } VALUES ${page.tuples}`;
   await target.transaction(async (run) => {
-    if (!await state.move(run, item, from, to)) throw new PositionChangedError(copy.name);
+    if (!await state.move(run, copy, from, to)) throw new PositionChangedError(copy.name);
     if (page.rows > 0) await run(insert);
   });
 }

@@ -1,4 +1,4 @@
-import type { DistSqlOptions } from "../../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../../distsql/translate/context/options.ts";
 import { translateForDistSql } from "../../../distsql/translate/sanitize.ts";
 import type { TableColumn, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify } from "../../../sql/quote.ts";

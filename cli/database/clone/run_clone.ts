@@ -164,9 +164,10 @@ class Clone {
     for (const copy of plan.copies) refusals.push(...await this.#findRounded(copy));
     const warnings = [...plan.warnings];
     if (refusals.length > 0) return { refusals, warnings, tables: [], resumed: false };
-    await this.#state.write(plan, source.label, options);
     const { before, after, sequences, copies } = plan;
-    return { source: source.label, options, before, after, sequences, copies, warnings };
+    const clone = { source: source.label, options, before, after, sequences, copies, warnings };
+    await this.#state.write(clone);
+    return clone;
   }
 
   /** Finds columns with values that the target would round. */
@@ -278,7 +279,7 @@ function getLimits(source: CloneConnection, target: CloneConnection): BatchLimit
 }
 
 /** Restarts the sequences of the target at the current values of the source. */
-export async function restartSequences(
+async function restartSequences(
   source: CloneConnection,
   target: CloneConnection,
   sequences: readonly SequenceSchema[],

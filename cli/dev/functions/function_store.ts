@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { allowReconfiguration } from "../../../auth/sessions/session_auth.ts";
+import { allowReconfiguration } from "../../../auth/session_auth.ts";
 import type { LambdaContext } from "../../../core/http/lambda.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../../validation/openapi/registry.ts";

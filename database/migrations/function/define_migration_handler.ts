@@ -3,7 +3,7 @@ import { FUNCTION_RULES } from "../../../core/function_options.ts";
 import type { LambdaContext } from "../../../core/http/lambda.ts";
 import { environment } from "../../../env/get_env.ts";
 import { isAppError } from "../../../errors/app_error.ts";
-import { findDriverError } from "../../../errors/driver_error.ts";
+import { describeDriverError } from "../../../errors/driver_error.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { logError, logInfo } from "../../../observability/logger.ts";
 import { checkDatabaseConfig } from "../../config/check_config.ts";
@@ -241,14 +241,14 @@ function toFailure(error: unknown): MigrationFailureResponse {
 
 function describeError(error: unknown): string {
   if (isAppError(error)) return error.message;
-  const driver = findDriverError(error, { showIdentifiers: true });
-  if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
+  const reason = describeDriverError(error);
+  if (reason !== undefined) return reason;
   const { name = "Error", code } = (error ?? {}) as { name?: string; code?: unknown };
   return `The database could not be reached: ${typeof code === "string" ? code : name}`;
 }
 
 /** Folders with the files of a project. */
-export interface ProjectFolders {
+interface ProjectFolders {
   readonly migrationsFolder: string;
   readonly permissionsFolder: string;
 }
@@ -262,7 +262,7 @@ const TEMPORARY = "/tmp";
  * @param project The files.
  * @returns The folders.
  */
-export function writeProjectFolders(project: BundledProject): ProjectFolders {
+function writeProjectFolders(project: BundledProject): ProjectFolders {
   const root = mkdtempSync(join(TEMPORARY, "trellis-migrations-"));
   const write = (name: "migrations" | "permissions"): string => {
     const folder = join(root, name);

@@ -1,5 +1,5 @@
-import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
-import type { Statement } from "../statements.ts";
+import { child, children, getText, type SyntaxNode } from "../syntax/syntax_tree.ts";
+import type { Statement } from "../syntax/statements.ts";
 import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
@@ -120,22 +120,6 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
     refuse: (statement) => getFirst(actions(statement, "AT_AddColumn"), refuseNewColumn),
   },
   {
-    id: "alter-drop-column",
-    until: "2026-08-03",
-    sure: "I",
-    source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
-    text: "unsupported ALTER TABLE DROP COLUMN statement",
-    when: (statement) => actions(statement, "AT_DropColumn").length > 0,
-  },
-  {
-    id: "alter-column-default",
-    until: "2026-07-20",
-    sure: "I",
-    source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
-    text: "unsupported ALTER TABLE ALTER COLUMN statement",
-    when: (statement) => actions(statement, "AT_ColumnDefault", "AT_DropNotNull").length > 0,
-  },
-  {
     id: "alter-add-identity",
     sure: "D",
     source: "AT, DSB 2026-10-03",
@@ -152,14 +136,6 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
     source: "REL 2026-08-26 (NOT VALID accepted from then on)",
     text: ADD_CONSTRAINT,
     when: (statement) => added(statement, "CONSTR_FOREIGN").length > 0,
-  },
-  {
-    id: "alter-check",
-    until: "2026-08-03",
-    sure: "I",
-    source: "REL 2026-08-03 (NOT VALID accepted from then on)",
-    text: ADD_CONSTRAINT,
-    when: (statement) => added(statement, "CONSTR_CHECK").length > 0,
   },
   {
     id: "alter-add-constraint",

@@ -1,5 +1,5 @@
-import type { Statement } from "../statements.ts";
-import { child } from "../syntax_tree.ts";
+import type { Statement } from "../syntax/statements.ts";
+import { child } from "../syntax/syntax_tree.ts";
 import { ALTER_RULES } from "./alter_rules.ts";
 import { INDEX_RULES } from "./index_rules.ts";
 import { OBJECT_RULES } from "./object_rules.ts";

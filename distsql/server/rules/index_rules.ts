@@ -1,5 +1,5 @@
-import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
-import type { SqlToken } from "../statements.ts";
+import { child, children, getText, type SyntaxNode } from "../syntax/syntax_tree.ts";
+import type { SqlToken } from "../syntax/statements.ts";
 import { type RefusalRule, rulesOn } from "./rule.ts";
 
 /**
@@ -62,14 +62,6 @@ export const INDEX_RULES: readonly RefusalRule[] = [
       source: "LINT 0.2.16",
       text: "COLLATE clause not supported",
       when: ({ node }) => keys(node).some((key) => children(key, "collation").length > 0),
-    },
-    {
-      id: "index-expression",
-      until: "2026-08-13",
-      sure: "I",
-      source: "REL 2026-08-13 (accepted from then on; earlier text inferred)",
-      text: "expressions not supported for index keys",
-      when: ({ node }) => keys(node).some((key) => key.expr !== undefined),
     },
     {
       id: "index-where",

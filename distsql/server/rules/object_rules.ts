@@ -1,4 +1,4 @@
-import { child, children, definitions, getText, strings } from "../syntax_tree.ts";
+import { child, children, definitions, getText, strings } from "../syntax/syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 

@@ -1,4 +1,11 @@
-import { child, children, findNodes, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
+import {
+  child,
+  children,
+  findNodes,
+  getText,
+  strings,
+  type SyntaxNode,
+} from "../syntax/syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
 
 const TEXT_SEARCH = /^((jsonb?_)?to_tsvector|(plain|phrase|websearch_)?to_tsquery|ts_headline)$/;

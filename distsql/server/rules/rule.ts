@@ -1,4 +1,4 @@
-import type { Statement } from "../statements.ts";
+import type { Statement } from "../syntax/statements.ts";
 
 /**
  * Evidence for a rule: `L` recorded live on a cluster by a named public source, `D` stated in the

@@ -1,4 +1,4 @@
-import { child, definitions, getText, type SyntaxNode } from "../syntax_tree.ts";
+import { child, definitions, getText, type SyntaxNode } from "../syntax/syntax_tree.ts";
 
 /** Returns a sequence's cache size, or undefined if it is not given. */
 export function cacheSize(options: readonly SyntaxNode[]): number | undefined {

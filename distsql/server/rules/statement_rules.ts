@@ -1,4 +1,4 @@
-import { child, children, definitions, getText } from "../syntax_tree.ts";
+import { child, children, definitions, getText } from "../syntax/syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
 import { listWords } from "../../../sql/list_words.ts";
 

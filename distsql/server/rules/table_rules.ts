@@ -1,6 +1,6 @@
-import { displayType, isKeyType, refuseType, typeName } from "../column_types.ts";
-import { child, children, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
-import type { Statement } from "../statements.ts";
+import { displayType, isKeyType, refuseType, typeName } from "./column_types.ts";
+import { child, children, getText, strings, type SyntaxNode } from "../syntax/syntax_tree.ts";
+import type { Statement } from "../syntax/statements.ts";
 import { TOO_MANY_KEYS } from "./index_rules.ts";
 import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";

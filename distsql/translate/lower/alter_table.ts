@@ -1,8 +1,8 @@
-import { findTypeChange } from "../find_type_change.ts";
+import { findTypeChange } from "../../syntax/alter_pass.ts";
 import { type DeclaredColumn, findObject, getKey } from "../../schema/declared_schema.ts";
 import { readNextval, readObject, readPart } from "../../schema/read_object.ts";
-import { isTableConstraint } from "../rules/table_constraint.ts";
-import { asyncTableAt } from "../statement_table.ts";
+import { isTableConstraint } from "../../syntax/table_constraint.ts";
+import { asyncTableAt } from "../../syntax/statement_table.ts";
 import { parseStatement } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import { checkDefault, lowerColumn } from "./enum_column.ts";

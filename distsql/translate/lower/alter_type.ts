@@ -40,24 +40,11 @@ function isColumnAsText(
   return reader.nameEnd(from) === to && readPart(reader, to - 1) === column;
 }
 
-/** Change of a column's type. */
-interface TypeChange {
-  readonly name: string;
-  /** Column, as written. */
-  readonly text: string;
-  readonly from: DeclaredEnum | undefined;
-  readonly to: DeclaredEnum | undefined;
-  /** New type; text for an enum. */
-  readonly type: string;
-  /** Expression of USING, unless it is the column itself. */
-  readonly using: string | undefined;
-}
-
 function getEnum(
   state: DeclaredSchema,
   column: DeclaredColumn | undefined,
 ): DeclaredEnum | undefined {
-  return column?.enum === undefined || column.isArray ? undefined : state.enums.get(column.enum);
+  return column?.enum === undefined ? undefined : state.enums.get(column.enum);
 }
 
 function sameLabels(a: DeclaredEnum | undefined, b: DeclaredEnum | undefined): boolean {
@@ -65,56 +52,9 @@ function sameLabels(a: DeclaredEnum | undefined, b: DeclaredEnum | undefined): b
     a.labels.every((label) => b.labels.includes(label));
 }
 
-/** Checks whether a column is part of a key, so that its values cannot be changed row by row. */
-function isInKey({ table }: Alteration, name: string): boolean {
-  return table!.constraints.some((one) => one.kind !== "check" && one.columns.includes(name)) ||
-    table!.indexes.some((one) => one.isUnique && one.columns.includes(name));
-}
-
-/** Changes the values with USING, if the column is text before and after. */
-function changeValues(alteration: Alteration, { text, name, using }: TypeChange): void {
-  const { tableText: table, tail, t } = alteration;
-  if (using === undefined) return;
-  if (isInKey(alteration, name)) {
-    return t.refuse(
-      "type-enum-change",
-      `a type change of column ${name} whose USING changes the values of a key`,
-    );
-  }
-  const set = `${text} = ${using}`;
-  tail.push({ sql: `UPDATE ${table} SET ${set};`, batch: { verb: "update", table, set } });
-}
-
-function writeChange(
-  alteration: Alteration,
-  column: DeclaredColumn | undefined,
-  change: TypeChange,
-): void {
-  const { head, lead, tail, actions, table, after } = alteration;
-  const { name, text, from, to, type, using } = change;
-  const wasText = from !== undefined || column?.type.toLowerCase() === "text";
-  const isText = type.toLowerCase() === "text";
-  const keepsCheck = sameLabels(from, to) && using === undefined;
-  if (from !== undefined && !keepsCheck) {
-    const check = writeName(column!.labelCheck ?? "", true);
-    lead.push(parseStatement(`${head} DROP CONSTRAINT ${check};`));
-  }
-  if (wasText && isText) changeValues(alteration, change);
-  else {
-    const clause = using === undefined ? "" : ` USING ${using}`;
-    actions.push(`ALTER COLUMN ${text} SET DATA TYPE ${type}${clause}`);
-  }
-  if (to === undefined || keepsCheck) return;
-  const changed = table &&
-    after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
-  const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
-  const definition = `${writeName(check, true)} ${writeLabelCheck(text, to.labels)}`;
-  tail.push(parseStatement(`${head} ADD CONSTRAINT ${definition};`));
-}
-
 /**
  * Translates ALTER COLUMN … TYPE from or to an enum. A column that is text before and after keeps
- * its type and gets another CHECK. USING with more than a cast changes the rows.
+ * its type and gets another CHECK. USING may only be a cast then.
  *
  * @param alteration The statement; receives the statements to run.
  * @param column The column before, if the files declare it.
@@ -131,7 +71,7 @@ export function lowerType(
   end: number,
   action: string,
 ): void {
-  const { reader, before, actions, table, t } = alteration;
+  const { reader, before, after, head, table, t } = alteration;
   const usingAt = reader.find("USING", typeAt, end);
   const typeTo = reader.findEnd("COLLATE", typeAt, usingAt < 0 ? end : usingAt);
   const written = readObject(reader, typeAt);
@@ -139,26 +79,38 @@ export function lowerType(
     (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
   const to = findObject(before.enums, written);
   const from = getEnum(before, column);
-  if (from === undefined && to === undefined) return void actions.push(action);
+  if (from === undefined && to === undefined) return void alteration.actions.push(action);
   if (isArray) return t.refuse("type-array", "a column of an array type");
   t.apply("type-enum-check");
   const name = readPart(reader, nameAt);
   const isKnown = from !== undefined && to !== undefined &&
     from.labels.join("\0") === to.labels.join("\0");
   if (to !== undefined && !isKnown) warnOfOrder(`${alteration.tableName}.${name}`, to, t);
+  const text = reader.text(nameAt, nameAt + 1);
+  const type = to === undefined ? reader.text(typeAt, typeTo) : "text";
   const isPlain = usingAt < 0 || isColumnAsText(reader, usingAt + 1, end, name);
-  if (table === undefined && !isPlain) {
+  const wasText = from !== undefined || column?.type.toLowerCase() === "text";
+  const staysText = wasText && type.toLowerCase() === "text";
+  if (!isPlain && (staysText || table === undefined)) {
     return t.refuse(
       "type-enum-change",
-      `a type change with USING of column ${name}, whose type the files do not declare`,
+      `a type change of column ${name} with an expression in USING: make the column text first, ` +
+        "change its values with UPDATE, and then its type with a cast",
     );
   }
-  writeChange(alteration, column, {
-    name,
-    text: reader.text(nameAt, nameAt + 1),
-    from,
-    to,
-    type: to === undefined ? reader.text(typeAt, typeTo) : "text",
-    using: isPlain ? undefined : reader.text(usingAt + 1, end),
-  });
+  const keepsCheck = sameLabels(from, to);
+  if (from !== undefined && !keepsCheck) {
+    const check = writeName(column!.labelCheck ?? "", true);
+    alteration.lead.push(parseStatement(`${head} DROP CONSTRAINT ${check};`));
+  }
+  if (!staysText) {
+    const using = isPlain ? "" : ` USING ${reader.text(usingAt + 1, end)}`;
+    alteration.actions.push(`ALTER COLUMN ${text} SET DATA TYPE ${type}${using}`);
+  }
+  if (to === undefined || keepsCheck) return;
+  const changed = table &&
+    after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
+  const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
+  const definition = `${writeName(check, true)} ${writeLabelCheck(text, to.labels)}`;
+  alteration.tail.push(parseStatement(`${head} ADD CONSTRAINT ${definition};`));
 }

@@ -1,7 +1,7 @@
 import { type DeclaredEnum, findObject } from "../../schema/declared_schema.ts";
 import { readLiteral } from "../../schema/literals.ts";
 import { readNameLiteral, readObject } from "../../schema/read_object.ts";
-import { castTypeAt } from "../rules/cast_types.ts";
+import { castTypeAt } from "../rules/expressions.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { Lowering } from "./lowered.ts";

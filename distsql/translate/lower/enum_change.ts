@@ -1,10 +1,11 @@
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { type DeclaredSchema, findObject, getKey } from "../../schema/declared_schema.ts";
-import { readLiteral } from "../../schema/literals.ts";
+import { readLabel, readLiteral } from "../../schema/literals.ts";
 import { readObject, toObjectName } from "../../schema/read_object.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
+import { tokenize } from "../../../sql/tokenize.ts";
 import { type EnumChange, keepsOrder, refuseChange } from "./enum_order.ts";
-import { lowerRenameValue } from "./enum_rename.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import {
   columnsOfEnum,
@@ -63,8 +64,7 @@ function lowerAddValue(change: EnumChange, at: number): Lowered[] {
     refuseChange(change, what, "type-enum-label");
   } else if (keepsOrder(change)) {
     const { labels } = after.enums.get(getKey(found))!;
-    return columnsOfEnum(before, found).filter(({ column }) => !column.isArray)
-      .map((column) => replaceCheck(column, labels));
+    return columnsOfEnum(before, found).map((column) => replaceCheck(column, labels));
   }
   return [];
 }
@@ -93,44 +93,133 @@ export function lowerAlterEnum(lowering: Lowering): Lowered[] | undefined {
   return undefined;
 }
 
-/** Translates DROP TYPE; with CASCADE drops the columns of the type. */
+/** Translates DROP TYPE, which needs no statement. */
 export function lowerDropEnum({ reader, before, t }: Lowering): Lowered[] | undefined {
-  const cascades = reader.is(reader.size - 1, "CASCADE");
-  const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
+  const end = reader.findEnd(new Set(["CASCADE", "RESTRICT"]), 2);
   const names = reader.list(reader.skip(2, "IF", "EXISTS"), end);
   const found = names.flatMap(([at]) => findObject(before.enums, readObject(reader, at)) ?? []);
   if (found.length < names.length) return undefined;
   t.apply("type-enum-check");
-  const columns = found.flatMap((one) => columnsOfEnum(before, one));
-  const defaults = defaultsOfEnums(before, found.map(getKey))
-    .filter(({ table, column }) =>
-      !columns.some((one) => one.table === table && one.column.name === column.name)
-    );
-  const uses = [
-    ...columns.map(({ table, column }) => `${table}.${column.name}`),
-    ...defaults.map(({ table, column }) => `the default of ${table}.${column.name}`),
-  ];
-  if (!cascades && uses.length > 0) {
+  const keys = new Set(found.map(getKey));
+  const uses = [...before.tables.values()].flatMap((table) =>
+    table.columns.filter(({ enum: type = "", default: value, defaultEnums = [] }) =>
+      keys.has(type) || (value !== undefined && defaultEnums.some((key) => keys.has(key)))
+    ).map(({ name }) => `${table.name}.${name}`)
+  );
+  if (uses.length > 0) {
     t.refuse("type-enum-change", `dropping an enum that is in use: ${uses.join(", ")}`);
-    return [];
   }
-  return [
-    ...defaults.map(({ table, column }) =>
-      writeAlterTable(table, `ALTER COLUMN ${writeName(column.name, true)} DROP DEFAULT`)
-    ),
-    ...columns.map(({ table, column }) =>
-      writeAlterTable(table, `DROP COLUMN ${writeName(column.name, true)} CASCADE`)
-    ),
-  ];
+  return [];
 }
 
-/** Returns the columns whose defaults contain enums, by the enums' keys. */
-function defaultsOfEnums(schema: DeclaredSchema, keys: readonly string[]): EnumColumn[] {
-  return [...schema.tables].flatMap(([key, table]) =>
-    table.columns
-      .filter((column) =>
-        column.default !== undefined && column.defaultEnums?.some((key) => keys.includes(key))
+/** Checks for a string literal with this text. */
+function hasLiteral(text: string, label: string): boolean {
+  return tokenize(text).some((token) => readLiteral(token) === label);
+}
+
+/**
+ * Checks whether keys or the definitions of other objects use a label, so that renaming it in the
+ * rows is not enough.
+ */
+function isStored(
+  { tables, views }: DeclaredSchema,
+  columns: readonly EnumColumn[],
+  label: string,
+): boolean {
+  const isKey = [...tables].some(([key, { constraints }]) =>
+    constraints.some(({ kind, columns: own, references }) =>
+      columns.some(({ key: table, column: { name } }) =>
+        (table === key && (kind === "foreign_key" || kind === "primary_key") &&
+          own.includes(name)) ||
+        (references?.table === table && references.columns.includes(name))
       )
-      .map((column) => ({ key, table: writeObject(table), column }))
+    )
   );
+  const texts = columns.flatMap(({ key }) => {
+    const { constraints, indexes, columns } = tables.get(key)!;
+    return [
+      ...constraints.filter(({ kind }) => kind === "check").map(({ text }) => text),
+      ...indexes.map(({ text }) => text),
+      ...columns.map(({ generated = "" }) => generated),
+    ];
+  });
+  return isKey ||
+    [...texts, ...[...views.values()].map(({ text }) => text)].some((text) =>
+      hasLiteral(text, label)
+    );
+}
+
+/**
+ * Translates RENAME VALUE: renames the label in rows, CHECKs and defaults.
+ *
+ * @param change The statement.
+ * @param at Position of the old label.
+ */
+function lowerRenameValue(change: EnumChange, at: number): Lowered[] {
+  const { reader, found, before, after } = change;
+  const [old, label] = [readLiteral(reader.token(at)), readLiteral(reader.token(at + 2))];
+  if (
+    old === undefined || label === undefined || !found.labels.includes(old) ||
+    found.labels.includes(label)
+  ) {
+    const what = `renaming a label of the enum ${found.name} that does not exist, or to one that ` +
+      "exists already";
+    refuseChange(change, what, "type-enum-label");
+    return [];
+  }
+  const columns = columnsOfEnum(before, found);
+  if (isStored(before, columns, old)) {
+    const what = `renaming a label of the enum ${found.name} that a key, a view or another ` +
+      "definition uses";
+    refuseChange(change, what);
+    return [];
+  }
+  if (!keepsOrder(change)) return [];
+  const { labels } = after.enums.get(getKey(found))!;
+  const { drops, updates, checks } = renameIn(columns, old, label, labels);
+  return [...drops, ...renameInDefaults(change, old, label), ...updates, ...checks];
+}
+
+/** Drops the CHECKs, updates defaults and rows, then adds the CHECKs again. */
+function renameIn(
+  columns: readonly EnumColumn[],
+  old: string,
+  label: string,
+  labels: readonly string[],
+): Record<"drops" | "updates" | "checks", Lowered[]> {
+  const result = { drops: [] as Lowered[], updates: [] as Lowered[], checks: [] as Lowered[] };
+  for (const { table, column } of columns) {
+    const name = writeName(column.name, true);
+    const check = writeName(column.labelCheck ?? "", true);
+    const [set, where] = [`${name} = ${quoteLiteral(label)}`, `${name} = ${quoteLiteral(old)}`];
+    result.drops.push(writeAlterTable(table, `DROP CONSTRAINT ${check}`));
+    result.updates.push({
+      sql: `UPDATE ${table} SET ${set} WHERE ${where};`,
+      batch: { verb: "update", table, set, where },
+    });
+    const definition = writeLabelCheck(name, labels);
+    result.checks.push(writeAlterTable(table, `ADD CONSTRAINT ${check} ${definition}`));
+  }
+  return result;
+}
+
+/** Renames a label in defaults, also in columns whose type is no longer the enum. */
+function renameInDefaults(change: EnumChange, old: string, label: string): Lowered[] {
+  const { before, found } = change;
+  const steps: Lowered[] = [];
+  for (const table of before.tables.values()) {
+    for (const column of table.columns) {
+      if (column.default === undefined || !column.defaultEnums?.includes(getKey(found))) continue;
+      if (readLabel(column.default) === old) {
+        const name = writeName(column.name, true);
+        const action = `ALTER COLUMN ${name} SET DEFAULT ${quoteLiteral(label)}`;
+        steps.push(writeAlterTable(writeObject(table), action));
+      } else if (hasLiteral(column.default, old)) {
+        const what =
+          `renaming a label of the enum ${found.name} that a default uses within an expression`;
+        refuseChange(change, what);
+      }
+    }
+  }
+  return steps;
 }

@@ -1,12 +1,12 @@
 import { type DeclaredTable, findObject } from "../../schema/declared_schema.ts";
 import { readLiteral } from "../../schema/literals.ts";
 import { readObject, readPart } from "../../schema/read_object.ts";
-import { type ColumnDefinition, readColumn } from "../rules/column_definition.ts";
-import { isTableConstraint } from "../rules/table_constraint.ts";
+import { type ColumnDefinition, readColumn } from "../../syntax/column_definition.ts";
+import { isTableConstraint } from "../../syntax/table_constraint.ts";
 import { deriveName, writeName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { warnOfOrder } from "./enum_order.ts";
 import type { Lowering } from "./lowered.ts";
 import { writeLabelCheck } from "./sql_text.ts";
@@ -71,12 +71,8 @@ export function lowerColumn(from: number, to: number, scope: ColumnScope): void 
   );
 }
 
-/** Returns CHECKs for the enum columns that LIKE copies without theirs. */
-function copiedChecks(
-  { reader, before, table, t }: ColumnScope,
-  from: number,
-  to: number,
-): string[] {
+/** Rejects LIKE of a table, if the copy would lack the rules of its enum and serial columns. */
+function checkLike({ reader, before, t }: ColumnScope, from: number, to: number): void {
   const source = findObject(before.tables, readObject(reader, from + 1));
   const includes = (what: string): boolean => {
     for (let at = from + 2; at < to; at++) {
@@ -87,14 +83,8 @@ function copiedChecks(
   if (source?.columns.some((column) => column.numbering === "serial") && includes("DEFAULTS")) {
     t.refuse("serial-copy", "LIKE … INCLUDING DEFAULTS of a table with a serial column");
   }
-  if (source === undefined || includes("CONSTRAINTS")) return [];
-  const copied = source.columns.filter((column) => column.enum !== undefined && !column.isArray);
-  return copied.map(({ name, enum: type, labelCheck }) => {
-    const own = table?.columns.find((one) => one.name === name)?.labelCheck;
-    const check = writeName(own ?? labelCheck ?? "", true);
-    const { labels } = before.enums.get(type!)!;
-    return `CONSTRAINT ${check} ${writeLabelCheck(writeName(name, true), labels)}`;
-  });
+  if (includes("CONSTRAINTS") || !source?.columns.some((column) => column.labelCheck)) return;
+  t.refuse("type-enum-use", "LIKE of a table with an enum column, without INCLUDING CONSTRAINTS");
 }
 
 /** Translates CREATE TABLE: columns of enums become text with a CHECK of the labels. */
@@ -110,11 +100,8 @@ export function lowerCreateTable(lowering: Lowering): StatementReader {
   const edits = new TokenEdits(reader);
   const scope: ColumnScope = { ...lowering, edits, table, tableName: written.name, isQuoted };
   for (const [from, to] of reader.listIn(written.end)) {
-    if (reader.is(from, "LIKE")) {
-      for (const check of copiedChecks(scope, from, to)) {
-        edits.insertAfter(to - 1, `, ${check}`);
-      }
-    } else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
+    if (reader.is(from, "LIKE")) checkLike(scope, from, to);
+    else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
   }
   return edits.isEmpty ? reader : parseStatement(edits.apply());
 }

@@ -5,20 +5,23 @@ import {
 } from "../../schema/declared_schema.ts";
 import { foldWithNames } from "../../schema/fold_statement.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
-import { isNotValid, isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
+import { readObject } from "../../schema/read_object.ts";
+import {
+  isNotValid,
+  isTableConstraint,
+  readTableConstraint,
+} from "../../syntax/table_constraint.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { lowerAlterTable } from "./alter_table.ts";
 import { lowerCasts } from "./enum_casts.ts";
 import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts";
 import { lowerCreateTable } from "./enum_column.ts";
-import { checkOrder } from "./enum_order.ts";
-import { findOrderUses, hasTextOrder } from "./enum_uses.ts";
-import { checkInsertedLabels } from "./insert_labels.ts";
+import { checkLabels } from "./enum_labels.ts";
+import { checkOrder, findOrderUses } from "./enum_order.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
@@ -107,6 +110,7 @@ function lowerGrant({ reader, before, t }: Lowering): Lowered[] {
 
 /** Translates enums in the expressions of a statement, which must not use their order. */
 function lowerExpressions(lowering: Lowering, table?: DeclaredTable): StatementReader {
+  checkLabels(lowering, table);
   checkOrder(lowering, table);
   return lowerCasts(lowering);
 }
@@ -117,24 +121,6 @@ function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
   const name = readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS"));
   const lowered = lowerExpressions(lowering, findObject(after.tables, name));
   return lowerCreateTable({ ...lowering, reader: lowered });
-}
-
-/** Warns about an index on an enum column, which is ordered as text. */
-function warnOfIndex({ reader, before, t }: Lowering, on: number, table: DeclaredTable): void {
-  const open = reader.find("(", on);
-  for (const [from] of reader.listIn(open)) {
-    const name = readPart(reader, reader.nameEnd(from) - 1);
-    const column = reader.key(from + 1) === "("
-      ? undefined
-      : table.columns.find((one) => one.name === name);
-    const type = column?.enum === undefined ? undefined : before.enums.get(column.enum);
-    if (type === undefined || hasTextOrder(type)) continue;
-    t.warn(
-      "type-enum-order",
-      `an index on ${table.name}.${name}: it is ordered as text, not by the enum ${type.name}`,
-      type.name,
-    );
-  }
 }
 
 function lowerCreate(lowering: Lowering): Lowered[] {
@@ -160,7 +146,6 @@ function lowerCreate(lowering: Lowering): Lowered[] {
   if (!reader.is(object, "INDEX")) return [lowerExpressions(lowering)];
   const on = reader.find("ON", object);
   const table = findObject(before.tables, readObject(reader, reader.skip(on + 1, "ONLY")));
-  if (table) warnOfIndex(lowering, on, table);
   return [lowerExpressions(lowering, table)];
 }
 
@@ -175,7 +160,6 @@ function lowerEnums(lowering: Lowering): Lowered[] {
   if (reader.is(0, "GRANT") || reader.is(0, "REVOKE")) return lowerGrant(lowering);
   if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(lowering) ?? [reader];
   if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(lowering) ?? [reader];
-  checkInsertedLabels(lowering);
   if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerExpressions(lowering)];
   return [reader];
 }

@@ -1,6 +1,6 @@
 import type { DeclaredSchema, DeclaredTable } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import type { DistSqlStep, StatementTranslation } from "../context/translation.ts";
 
 /**
  * Replacement for a statement: statements of PostgreSQL to translate, and steps that are ready to

@@ -4,9 +4,10 @@ import {
   findObject,
   getKey,
 } from "../../schema/declared_schema.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
+import { getOwner } from "../../schema/fold_objects.ts";
+import { readObject } from "../../schema/read_object.ts";
 import { writeName } from "../../../sql/sql_name.ts";
-import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
+import { parseStatement } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
@@ -68,10 +69,8 @@ export function lowerAlterSequence({ reader, before, t }: Lowering): Lowered[] {
   const owned = reader.find("OWNED", written.end);
   if (serial === undefined || owned < 0) return [reader];
   const end = reader.nameEnd(owned + 2);
-  const isSame = readPart(reader, end - 1) === serial[1] &&
-    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) =>
-      one.sequence === getKey(sequence!)
-    );
+  const owner = getOwner(before, reader, owned);
+  const isSame = owner?.table === sequence!.ownedBy?.table && owner?.column === serial[1];
   if (!isSame) {
     t.refuse("serial-sequence", `ALTER SEQUENCE ${sequence!.name} OWNED BY another column or NONE`);
     return [];
@@ -81,10 +80,4 @@ export function lowerAlterSequence({ reader, before, t }: Lowering): Lowered[] {
   const edits = new TokenEdits(reader);
   edits.remove(owned, end);
   return [parseStatement(edits.apply())];
-}
-
-/** Returns the table before the column's name. */
-function ownerTable(reader: StatementReader, end: number): { schema?: string; name: string } {
-  const name = readPart(reader, end - 3);
-  return reader.key(end - 4) === "." ? { schema: readPart(reader, end - 5), name } : { name };
 }

@@ -1,8 +1,8 @@
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { type DeclaredColumn, getKey } from "../../schema/declared_schema.ts";
-import { writeLiteral } from "../../schema/literals.ts";
 import { chooseRelationName } from "../../schema/names.ts";
 import { writeName } from "../../../sql/sql_name.ts";
-import type { DistSqlStep } from "../translation.ts";
+import type { DistSqlStep } from "../context/translation.ts";
 import type { Alteration } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
 
@@ -37,7 +37,7 @@ export function dropSerialDefault(
   const [from, to] = [writeObject(sequence), writeObject(kept)];
   return [
     { sql: `CREATE SEQUENCE ${to} CACHE ${t.options.identityCache};` },
-    { sql: `SELECT setval(${writeLiteral(to)}, last_value, is_called) FROM ${from};` },
+    { sql: `SELECT setval(${quoteLiteral(to)}, last_value, is_called) FROM ${from};` },
     drop,
     { sql: `ALTER SEQUENCE ${to} RENAME TO ${writeName(sequence.name, true)};` },
     { sql: `ALTER SEQUENCE ${from} OWNED BY ${writeObject(table!)}.${name};` },

@@ -1,19 +1,17 @@
+import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { DeclaredColumn, DeclaredSchema, ObjectName } from "../../schema/declared_schema.ts";
 import { DEFAULT_SCHEMA, getKey } from "../../schema/declared_schema.ts";
-import { writeLiteral } from "../../schema/literals.ts";
-import { writeName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 
 /** Writes the quoted name of an object; omits `public`, which is in the search path. */
 export function writeObject({ schema, name }: ObjectName): string {
-  const quoted = writeName(name, true);
-  return schema === DEFAULT_SCHEMA ? quoted : `${writeName(schema, true)}.${quoted}`;
+  return qualify(schema === DEFAULT_SCHEMA ? undefined : schema, name);
 }
 
 /** Writes the CHECK that restricts values to an enum's labels. */
 export function writeLabelCheck(column: string, labels: readonly string[]): string {
   if (labels.length === 0) return `CHECK (${column} IS NULL)`;
-  return `CHECK (${column} IN (${labels.map(writeLiteral).join(", ")}))`;
+  return `CHECK (${column} IN (${labels.map(quoteLiteral).join(", ")}))`;
 }
 
 /** Writes an ALTER TABLE with one or more actions. */

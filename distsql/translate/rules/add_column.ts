@@ -1,6 +1,6 @@
 import { keywordSet } from "../../../sql/list_words.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { DistSqlStep } from "../translation.ts";
+import type { DistSqlStep } from "../context/translation.ts";
 import { uniqueSteps } from "./add_constraint.ts";
 import {
   type AlterAction,
@@ -10,10 +10,14 @@ import {
   step,
   validateStep,
 } from "./alter_target.ts";
-import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
+import {
+  type ColumnClause,
+  type ColumnDefinition,
+  readColumn,
+} from "../../syntax/column_definition.ts";
 import { type ColumnType, translateType } from "./column_type.ts";
 import { notNullSteps } from "./not_null.ts";
-import { cleanAttributes } from "./table_constraint.ts";
+import { cleanAttributes } from "./clean_constraint.ts";
 
 /**
  * Functions that return another value at each call. The transaction's time is kept constant for all
@@ -113,16 +117,6 @@ function checkedSteps(name: string, body: string, { target }: Addition): AlterRe
   };
 }
 
-/**
- * Checks whether existing rows would get the default of a domain, which an UPDATE of NULLs would
- * then not change.
- */
-function mayHaveDefault({ column, type: { domain } }: Addition): boolean {
-  if (domain === undefined) return false;
-  if (domain !== "unknown") return domain.hasDefault;
-  return column.clauses.some(({ kind }) => kind === "default");
-}
-
 /** Rejects additions that cannot be done in steps; returns true if it did. */
 function refuses(addition: Addition): boolean {
   const { column, type, reader, t } = addition;
@@ -132,19 +126,12 @@ function refuses(addition: Addition): boolean {
       t.refuse("add-column-recreate", "ADD COLUMN with a key or a generated value");
     }
     if (clause.kind === "not_enforced") t.refuse("constraint-not-enforced", "NOT ENFORCED");
-    const isKey = clause.kind === "unique";
-    if (isKey && type.isJson) {
+    if (clause.kind === "unique" && type.isJson) {
       t.refuse("index-json-key", `column ${column.name.name} of type ${type.name} in a key`);
     }
-    if (isKey && type.isNumeric && !t.can("numeric_keys")) {
-      t.refuse("index-numeric-key", "a numeric key");
-    }
-    const takesSteps = !PLAIN.has(clause.kind) && clause.kind !== "references";
-    if (takesSteps && !t.can("check_not_valid")) {
-      t.refuse("add-column-recreate-before-steps", "ADD COLUMN with a constraint");
-    }
   }
-  if (mayHaveDefault(addition)) {
+  // existing rows would get the default, which an UPDATE of NULLs would then not change
+  if (type.domain?.hasDefault) {
     t.refuse("add-column-recreate", `ADD COLUMN of the domain ${type.name} with a default`);
   }
   if (type.isSerial) t.refuse("add-serial-column", `ADD COLUMN of type ${type.name}`);

@@ -1,57 +1,30 @@
-import { getName, type QualifiedName } from "../../../sql/sql_name.ts";
+import { columnsNamed } from "../../schema/expression_columns.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import {
   type AlterAction,
   type AlterResult,
   type AlterTarget,
   chain,
   nameConstraint,
+  type NamedColumn,
   step,
   validateStep,
 } from "./alter_target.ts";
 import { refuseJsonKeys } from "./known_table.ts";
 import { notNullSteps } from "./not_null.ts";
+import { cleanConstraint } from "./clean_constraint.ts";
 import {
-  cleanConstraint,
   isNotValid,
   readTableConstraint,
   type TableConstraint,
-} from "./table_constraint.ts";
-import { keywordSet } from "../../../sql/list_words.ts";
+} from "../../syntax/table_constraint.ts";
 
-/** Words of expressions that are not columns. */
-const EXPRESSION_WORDS: ReadonlySet<string> = keywordSet(`
-  AND OR NOT IS NULL IN LIKE ILIKE SIMILAR BETWEEN TRUE FALSE DISTINCT FROM CASE WHEN
-  THEN ELSE END ANY ALL SOME ARRAY COLLATE UNKNOWN ESCAPE TO SYMMETRIC CAST AS
-  CURRENT_DATE CURRENT_TIMESTAMP INTERVAL
-`);
-
-/**
- * Returns the only column of an expression, which PostgreSQL uses in the name of a CHECK;
- * `undefined` if there are several.
- */
-function onlyColumn(reader: StatementReader, from: number, to: number): QualifiedName[] {
-  let found: QualifiedName | undefined;
-  for (let at = from; at < to;) {
-    const end = reader.nameEnd(at);
-    if (end === at) {
-      at++;
-      continue;
-    }
-    const last = reader.token(end - 1)!;
-    const isType = reader.key(at - 1) === "::" || reader.key(at - 1) === "AS";
-    const isColumn = !isType && reader.key(end) !== "(" &&
-      !(last.kind === "word" && reader.isOneOf(at, EXPRESSION_WORDS));
-    if (isColumn) {
-      const name = getName(last);
-      if (found && found.name !== name) return [];
-      found = { text: last.text, name, path: name, isQuoted: last.kind === "quoted", end };
-    }
-    at = end;
-  }
-  return found ? [found] : [];
+/** Returns the only column of a CHECK, which PostgreSQL uses in its name. */
+function onlyColumn(reader: StatementReader, from: number, to: number): NamedColumn[] {
+  const names = columnsNamed(reader, from, to);
+  return names.length === 1 ? [{ name: names[0], isQuoted: false }] : [];
 }
 
 /**
@@ -127,7 +100,6 @@ function translateChecked(
   if (kind === "foreign_key" && !t.can("foreign_keys")) {
     return void t.warn("foreign-key-dropped");
   }
-  if (!t.can("check_not_valid")) return void t.refuse("add-constraint-recreate", "ADD CONSTRAINT");
   const text = edits.apply(from, to);
   if (isNotValid(reader, constraint)) {
     const isValidatedLater = constraint.name && t.scope.validated.has(constraint.name.name);
@@ -178,7 +150,6 @@ export function translateAddConstraint(action: AlterAction): AlterResult {
 }
 
 function addNotNull(constraint: TableConstraint, { target, t }: AlterAction): AlterResult {
-  if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "ADD NOT NULL");
   t.apply("set-not-null");
   return notNullSteps(constraint.columns[0], constraint.name, target, t);
 }

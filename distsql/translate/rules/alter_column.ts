@@ -1,7 +1,6 @@
-import { findTypeChange } from "../find_type_change.ts";
+import { findTypeChange } from "../../syntax/alter_pass.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
 import type { AlterAction, AlterResult } from "./alter_target.ts";
 import { translateType } from "./column_type.ts";
 import { normalizeCache, normalizeIdentity } from "./identity.ts";
@@ -9,15 +8,6 @@ import { isKey } from "./known_table.ts";
 import { dropNotNull, notNullSteps } from "./not_null.ts";
 
 const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
-
-/**
- * Translates SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which required a recreation before the
- * provider supported them.
- */
-function keepSince(keep: string, t: StatementTranslation): AlterResult {
-  if (t.can("column_defaults")) return { keep };
-  return void t.refuse("alter-column-recreate", "ALTER COLUMN");
-}
 
 /**
  * Translates a change of type, which requires a recreation with a type that the provider supports.
@@ -49,18 +39,14 @@ export function translateAlterColumn(action: AlterAction): AlterResult {
     return void t.refuse("alter-column-type", `a change of column ${column.name}`);
   }
   if (reader.is(at, "SET", "NOT", "NULL")) {
-    if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "SET NOT NULL");
     t.apply("set-not-null");
     return notNullSteps(column, undefined, target, t);
   }
   if (reader.is(at, "DROP", "NOT", "NULL")) {
-    if (!t.can("column_defaults")) return keepSince(text, t);
     t.warn("drop-not-null");
     return dropNotNull(text, column, target);
   }
-  if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) {
-    return keepSince(text, t);
-  }
+  if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) return { keep: text };
   const setsStorage = reader.is(at, "SET", "STATISTICS") || reader.is(at, "SET", "COMPRESSION") ||
     reader.is(at, "SET", "(") || reader.is(at, "RESET", "(");
   if (setsStorage) return void t.warn("table-settings");

@@ -1,12 +1,12 @@
 import { readPart } from "../../schema/read_object.ts";
 import { quoteNameAt, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import { asyncTableAt } from "../statement_table.ts";
-import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import { asyncTableAt } from "../../syntax/statement_table.ts";
+import type { DistSqlStep, StatementTranslation } from "../context/translation.ts";
 import { translateAddColumn } from "./add_column.ts";
 import { translateAddConstraint } from "./add_constraint.ts";
 import { translateAlterColumn } from "./alter_column.ts";
-import { alterPass } from "./alter_pass.ts";
+import { alterPass } from "../../syntax/alter_pass.ts";
 import {
   type AlterAction,
   type AlterResult,
@@ -15,7 +15,7 @@ import {
   validateStep,
 } from "./alter_target.ts";
 import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
-import { isTableConstraint } from "./table_constraint.ts";
+import { isTableConstraint } from "../../syntax/table_constraint.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Options of a view that protect rows: ALTER TABLE also applies to views. */
@@ -59,7 +59,6 @@ function translateDrop({ reader, from, to, target: { known }, t }: AlterAction):
   if (isInPrimaryKey(known, column)) {
     return void t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
   }
-  if (!t.can("drop_column")) return void t.refuse("drop-column-recreate", "DROP COLUMN");
   t.warn("drop-column");
   return keep;
 }

@@ -1,7 +1,7 @@
 import type { DeclaredTable } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { deriveName, type QualifiedName, writeName } from "../../../sql/sql_name.ts";
-import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../translation.ts";
+import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../context/translation.ts";
 
 /** Table of an ALTER TABLE, with the beginnings of its statements. */
 export interface AlterTarget {
@@ -46,10 +46,13 @@ export function validateStep(target: AlterTarget, name: string): DistSqlStep {
   return { sql: `${target.asyncHead} VALIDATE CONSTRAINT ${name};`, job };
 }
 
+/** Column in a generated name. */
+export type NamedColumn = Pick<QualifiedName, "name" | "isQuoted">;
+
 /** Generates a constraint name that was not generated before in this text. */
 export function nameConstraint(
   target: AlterTarget,
-  columns: readonly QualifiedName[],
+  columns: readonly NamedColumn[],
   label: string,
   t: StatementTranslation,
 ): string {

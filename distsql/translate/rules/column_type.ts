@@ -1,13 +1,10 @@
+import { SERIAL } from "../../syntax/column_definition.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredDomain, findObject } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { keywordSet, listWords } from "../../../sql/list_words.ts";
 
-/** Types of columns that are numbered by a sequence. */
-export const SERIAL: ReadonlySet<string> = keywordSet(
-  "serial serial2 serial4 serial8 smallserial bigserial",
-);
 const JSON_TYPES: ReadonlySet<string> = new Set(["json", "jsonb"]);
 const NUMERIC: ReadonlySet<string> = new Set(["numeric", "decimal", "dec"]);
 const SMALL_INTEGERS: ReadonlySet<string> = new Set(["smallint", "int2", "int", "integer", "int4"]);
@@ -59,7 +56,6 @@ export function isJsonType(type: string): boolean {
 
 const MAX_VARCHAR = 65_535;
 const MAX_CHAR = 4_096;
-const MAX_DIGITS_BEFORE_WIDE_NUMERIC = 38;
 
 /** Translation of a column's type. */
 export interface ColumnType {
@@ -71,10 +67,8 @@ export interface ColumnType {
   readonly isSmallInteger?: boolean;
   /** True for json and jsonb, which cannot be keys. */
   readonly isJson?: boolean;
-  /** True for numeric, which could not be a key in earlier versions. */
-  readonly isNumeric?: boolean;
-  /** Domain of the column; `unknown` if only its name is known. */
-  readonly domain?: DeclaredDomain | "unknown";
+  /** Domain of the column. */
+  readonly domain?: DeclaredDomain;
   /** Folded name of the type. */
   readonly name: string;
 }
@@ -93,19 +87,15 @@ function numericType(
   to: number,
   t: StatementTranslation,
 ): ColumnType {
-  const type = { name: "numeric", isNumeric: true };
-  const digits = getSize(reader, from, to);
-  if (digits === undefined) {
-    const { numeric } = t.options;
-    if (!numeric) t.warn("numeric-precision");
-    else {
-      t.apply("numeric-precision");
-      return { ...type, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
-    }
-  } else if (digits > MAX_DIGITS_BEFORE_WIDE_NUMERIC && !t.can("numeric_keys")) {
-    t.refuse("numeric-digits");
+  const name = "numeric";
+  if (getSize(reader, from, to) !== undefined) return { name };
+  const { numeric } = t.options;
+  if (numeric === undefined) {
+    t.warn("numeric-precision");
+    return { name };
   }
-  return type;
+  t.apply("numeric-precision");
+  return { name, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
 }
 
 function storableType(
@@ -116,11 +106,7 @@ function storableType(
   t: StatementTranslation,
 ): ColumnType {
   if (NUMERIC.has(name)) return numericType(reader, from, to, t);
-  if (JSON_TYPES.has(name)) {
-    if (t.can("json_columns")) return { name, isJson: true };
-    t.warn("type-json-as-text");
-    return { name, replacement: "text" };
-  }
+  if (JSON_TYPES.has(name)) return { name, isJson: true };
   const size = getSize(reader, from, to);
   if (size !== undefined && /char|national/.test(name)) {
     const isVarying = name === "varchar" || reader.find("VARYING", from, to) >= 0;
@@ -159,10 +145,7 @@ export function translateType(
   }
   const isBuiltIn = schema === undefined || schema === "pg_catalog";
   const isInternalChar = reader.token(from)?.kind === "quoted" && name === "char";
-  if (isBuiltIn && SERIAL.has(name)) {
-    if (!t.can("sequences")) t.refuse("type-serial-unsupported");
-    return { name, isSerial: true };
-  }
+  if (isBuiltIn && SERIAL.has(name)) return { name, isSerial: true };
   if (isBuiltIn && STORABLE.has(name) && !isInternalChar) {
     return storableType(reader, name, end - 1, to, t);
   }
@@ -178,11 +161,8 @@ function ownType(
   t: StatementTranslation,
   refuse: (id: string, type: string) => void,
 ): ColumnType {
-  const { domains, declared } = t.scope;
   const schema = path === name ? undefined : path.slice(0, -name.length - 1);
-  const domain = findObject(declared.domains, { schema, name });
-  if (domain === undefined && !domains.has(path) && !domains.has(name)) {
-    refuse("type-user-defined", path);
-  }
-  return { name, isJson: domain && isJsonType(domain.type), domain: domain ?? "unknown" };
+  const domain = findObject(t.scope.declared.domains, { schema, name });
+  if (domain === undefined) refuse("type-user-defined", path);
+  return { name, isJson: domain && isJsonType(domain.type), domain };
 }

@@ -3,7 +3,7 @@ import { readPart } from "../../schema/read_object.ts";
 import { readName, writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { findTable, refuseJsonKeys } from "./known_table.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
@@ -46,9 +46,6 @@ function translateKey(
   const { reader } = edits;
   const head = keyHeadEnd(reader, from);
   const isExpression = reader.key(head - 1) === ")";
-  if (isExpression && !t.can("expression_indexes")) {
-    t.refuse("index-expression-unsupported", "a key that is an expression");
-  }
   for (let at = from; isExpression && at < head; at++) {
     if (reader.isOneOf(at, UNSTABLE)) t.warn("index-expression");
   }

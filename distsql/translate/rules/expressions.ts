@@ -1,10 +1,11 @@
 import { getName, readName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
-import { checkCast } from "./cast_types.ts";
-import { isExtensionFunction } from "./extension_functions.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
+import { findObject, type ObjectName } from "../../schema/declared_schema.ts";
+import { readObject } from "../../schema/read_object.ts";
+import { isBuiltInType, isExtensionType } from "./column_type.ts";
 
 const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
 const UUID_OTHERS: ReadonlySet<string> = keywordSet(
@@ -16,6 +17,74 @@ const TEXT_SEARCH: ReadonlySet<string> = keywordSet(`
 `);
 /** Collations with the order of the database. */
 const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "default", "c"]);
+
+/**
+ * Functions of commonly used extensions, which do not exist on the provider: pgcrypto, pg_trgm,
+ * fuzzystrmatch, unaccent, tablefunc, hstore, earthdistance, dblink, vector.
+ */
+const FUNCTIONS: ReadonlySet<string> = keywordSet(`
+  crypt gen_salt gen_random_bytes digest hmac pgp_sym_encrypt pgp_sym_decrypt pgp_pub_encrypt
+  pgp_pub_decrypt armor dearmor
+  similarity word_similarity strict_word_similarity show_trgm
+  levenshtein soundex metaphone dmetaphone daitch_mokotoff unaccent
+  crosstab connectby normal_rand hstore akeys avals earth_distance ll_to_earth earth_box
+  dblink dblink_exec l2_distance cosine_distance inner_product vector_dims l2_normalize
+`);
+
+/**
+ * Checks for a function of an extension.
+ *
+ * @param name Name of the function, without its schema.
+ */
+export function isExtensionFunction(name: string): boolean {
+  return FUNCTIONS.has(name) || /^st_[a-z]/.test(name); // PostGIS
+}
+
+/** Schemas whose types always exist. */
+const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["pg_catalog", "information_schema"]);
+
+/**
+ * Returns the position of the type in `CAST (value AS type)` by its opening parenthesis; else -1.
+ */
+export function castTypeAt(reader: StatementReader, open: number): number {
+  let as = -1;
+  for (let at = open + 1; at < reader.closing(open); at = reader.next(at)) {
+    if (reader.is(at, "AS")) as = at;
+  }
+  return as < 0 ? -1 : as + 1;
+}
+
+/**
+ * Checks whether the provider has a type: built in, as a domain, or as the row type of a table or
+ * view.
+ */
+function hasType(reader: StatementReader, at: number, t: StatementTranslation): boolean {
+  const written = readObject(reader, at);
+  const { schema, name } = written;
+  if (schema !== undefined && SYSTEM_SCHEMAS.has(schema)) return true;
+  if (schema === undefined && isBuiltInType(name)) return true;
+  const { domains, tables, views, enums } = t.scope.declared;
+  const objects: readonly ReadonlyMap<string, ObjectName>[] = [domains, tables, views, enums];
+  return objects.some((map) => findObject(map, written) !== undefined);
+}
+
+/**
+ * Rejects a cast to a type that does not exist on the provider. A type that no file declares may
+ * belong to an extension or the application.
+ *
+ * @param reader The statement.
+ * @param at Position of `::` or CAST.
+ * @param t Receives the refusal.
+ */
+export function checkCast(reader: StatementReader, at: number, t: StatementTranslation): void {
+  const typeAt = reader.key(at) === "::" ? at + 1 : castTypeAt(reader, at + 1);
+  if (typeAt < 0 || !reader.isName(typeAt) || hasType(reader, typeAt, t)) return;
+  const type = reader.text(typeAt, reader.nameEnd(typeAt));
+  const id = isExtensionType(readObject(reader, typeAt).name)
+    ? "type-extension"
+    : "type-user-defined";
+  t.refuse(id, `a cast to ${type}`, type);
+}
 
 /**
  * Checks whether a call uses the text search configuration `simple`: `to_tsvector('simple', …)`.

@@ -1,6 +1,6 @@
-import { isAcceptedCache } from "../options.ts";
+import { isAcceptedCache } from "../context/options.ts";
 import type { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 
 /**
  * Adjusts CACHE in the options of a sequence.

@@ -5,7 +5,7 @@ import {
 } from "../../schema/declared_schema.ts";
 import { readObject } from "../../schema/read_object.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { isJsonType } from "./column_type.ts";
 
 /**

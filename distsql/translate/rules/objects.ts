@@ -1,7 +1,7 @@
 import { getName, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { translateType } from "./column_type.ts";
 import { normalizeCache } from "./identity.ts";
 
@@ -9,7 +9,6 @@ import { normalizeCache } from "./identity.ts";
 export function translateSequence(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   const isCreate = reader.key(0) === "CREATE";
-  if (!t.can("sequences")) return t.refuse("sequence-unsupported", "a sequence");
   if (reader.is(1, "TEMP") || reader.is(1, "TEMPORARY")) {
     return t.refuse("create-table-temporary", "a temporary sequence");
   }
@@ -43,7 +42,7 @@ export function translateCreateType(reader: StatementReader, t: StatementTransla
   t.refuse("create-type", isEnum ? "an enum" : "CREATE TYPE", name.path);
 }
 
-/** Keeps CREATE DOMAIN, and records its name for the columns that use it. */
+/** Keeps CREATE DOMAIN. */
 export function translateCreateDomain(reader: StatementReader, t: StatementTranslation): void {
   const name = readName(reader, 2);
   const typeFrom = reader.skip(name.end, "AS");
@@ -51,9 +50,8 @@ export function translateCreateDomain(reader: StatementReader, t: StatementTrans
   const typeTo = reader.findEnd(constraints, typeFrom);
   const before = t.refusals.length;
   const type = translateType(reader, typeFrom, typeTo, t);
-  if (type.isSerial) t.refuse("type-serial-unsupported", "a domain of a serial type");
+  if (type.isSerial) t.refuse("type-unsupported", "a domain of a serial type");
   if (t.refusals.length > before) return;
-  for (const key of [name.path, name.name]) t.scope.domains.add(key);
   const edits = new TokenEdits(reader);
   if (type.replacement) edits.replace(typeFrom, typeTo, type.replacement);
   t.emit(edits.apply());

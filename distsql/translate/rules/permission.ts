@@ -1,7 +1,7 @@
 import { readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Role options with their default value. */

@@ -1,7 +1,7 @@
 import { keywordSet, listWords } from "../../../sql/list_words.ts";
 import { quoteNameAt, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 
 const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
   "",
@@ -12,8 +12,6 @@ const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
 function checkRowLock(reader: StatementReader, at: number, t: StatementTranslation): void {
   if (reader.is(at + 1, "SHARE") || reader.is(at + 1, "NO", "KEY", "UPDATE")) {
     t.refuse("row-lock-strength");
-  } else if (reader.is(at + 1, "KEY", "SHARE") && !t.can("for_key_share")) {
-    t.refuse("for-key-share");
   }
   for (let i = at + 1; i < reader.size && !reader.is(i, "FOR"); i++) {
     if (reader.is(i, "SKIP", "LOCKED")) t.warn("skip-locked");

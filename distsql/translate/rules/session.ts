@@ -1,7 +1,7 @@
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import { readTransactionControl } from "../../../sql/transaction_blocks.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Settings written by pg_dump that have no effect here, in lower case. */

@@ -49,6 +49,8 @@ module "api" {
     aws_api_gateway_integration.rooms_get,
     aws_api_gateway_method.rooms_post,
     aws_api_gateway_integration.rooms_post,
+    aws_api_gateway_method.preflight,
+    aws_api_gateway_integration.preflight,
   ]))
 }
 
@@ -116,4 +118,58 @@ resource "aws_api_gateway_resource" "rooms_room_id_photo" {
   rest_api_id = module.api.rest_api_id
   parent_id   = aws_api_gateway_resource.rooms_room_id.id
   path_part   = "photo"
+}
+
+locals {
+  # Functions that answer preflight requests, by path.
+  preflights = {
+    "/admin/bookings" = {
+      resource_id = aws_api_gateway_resource.admin_bookings.id
+      uri         = module.fn_admin_bookings.invoke_arn
+    }
+    "/admin/bookings/{bookingId}/confirm" = {
+      resource_id = aws_api_gateway_resource.admin_bookings_booking_id_confirm.id
+      uri         = module.fn_admin_bookings_by_booking_id_confirm.invoke_arn
+    }
+    "/bookings/{bookingId}" = {
+      resource_id = aws_api_gateway_resource.bookings_booking_id.id
+      uri         = module.fn_bookings_by_booking_id.invoke_arn
+    }
+    "/bookings" = {
+      resource_id = aws_api_gateway_resource.bookings.id
+      uri         = module.fn_bookings_get.invoke_arn
+    }
+    "/rooms/{roomId}" = {
+      resource_id = aws_api_gateway_resource.rooms_room_id.id
+      uri         = module.fn_rooms_by_room_id_delete.invoke_arn
+    }
+    "/rooms/{roomId}/photo" = {
+      resource_id = aws_api_gateway_resource.rooms_room_id_photo.id
+      uri         = module.fn_rooms_by_room_id_photo_post.invoke_arn
+    }
+    "/rooms" = {
+      resource_id = aws_api_gateway_resource.rooms.id
+      uri         = module.fn_rooms_post.invoke_arn
+    }
+  }
+}
+
+resource "aws_api_gateway_method" "preflight" {
+  for_each = local.preflights
+
+  rest_api_id   = module.api.rest_api_id
+  resource_id   = each.value.resource_id
+  http_method   = "OPTIONS"
+  authorization = "NONE"
+}
+
+resource "aws_api_gateway_integration" "preflight" {
+  for_each = local.preflights
+
+  rest_api_id             = aws_api_gateway_method.preflight[each.key].rest_api_id
+  resource_id             = aws_api_gateway_method.preflight[each.key].resource_id
+  http_method             = aws_api_gateway_method.preflight[each.key].http_method
+  type                    = "AWS_PROXY"
+  integration_http_method = "POST"
+  uri                     = each.value.uri
 }

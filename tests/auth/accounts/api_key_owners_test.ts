@@ -2,13 +2,7 @@ import { apiKey } from "@better-auth/api-key";
 import { assertEquals } from "@std/assert";
 import { admin, organization } from "better-auth/plugins";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
-import {
-  AUTH_USER_COLUMNS,
-  type AuthConfig,
-  configureApiKeyAuth,
-  createAuth,
-} from "../../../auth/mod.ts";
-import { useConfiguredMethod } from "../../../core/http/auth_registry.ts";
+import { AUTH_USER_COLUMNS, type AuthConfig, createAuth, defineAuth } from "../../../auth/mod.ts";
 import { isAppError } from "../../../errors/mod.ts";
 import { createRestApiEvent } from "../../../testing/mod.ts";
 import { ACCOUNTS_CONFIG, getPluginApi, toSignedIn } from "../accounts_app.ts";
@@ -40,14 +34,16 @@ const CONFIG: AuthConfig = {
 };
 const auth = createAuth(db, CONFIG);
 const api = getPluginApi(auth);
-configureApiKeyAuth(() => Promise.resolve(db), { schema, plugin: PLUGIN });
 
 /** Checks a key as a handler does. */
-async function check(key: string): Promise<number> {
+async function check(
+  key: string,
+  tables: Record<string, unknown> = schema,
+  plugin = PLUGIN,
+): Promise<number> {
+  const { apiKey } = defineAuth(() => Promise.resolve(db), { ...CONFIG, schema: tables });
   try {
-    await useConfiguredMethod("api-key").authenticate(
-      createRestApiEvent({ headers: { "x-api-key": key } }),
-    );
+    await apiKey({ plugin }).authenticate(createRestApiEvent({ headers: { "x-api-key": key } }));
     return 200;
   } catch (error) {
     if (isAppError(error)) return error.statusCode;
@@ -152,14 +148,10 @@ Deno.test("a key whose owner's id is no id of the table is refused", async () =>
   ];
   const accepted: string[][] = [];
   for (const user of [schema.user, numbered, named]) {
-    configureApiKeyAuth(() => Promise.resolve(db), {
-      schema: { apikey, user },
-      plugin: PLUGIN.slice(0, 1),
-    });
     const found: string[] = [];
     for (const each of ids) {
       await pglite.query("UPDATE api_keys SET reference_id = $1", [each]);
-      if (await check(key) === 200) found.push(each);
+      if (await check(key, { apikey, user }, PLUGIN.slice(0, 1)) === 200) found.push(each);
     }
     accepted.push(found);
   }

@@ -1,10 +1,11 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { passkey } from "@better-auth/passkey";
 import { admin, emailOTP, magicLink, twoFactor } from "better-auth/plugins";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuthConfig } from "../../../auth/config/config.ts";
-import { configureSessionAuth, resetSessionAuth } from "../../../auth/sessions/session_auth.ts";
-import { authSessions } from "../../../auth/schema.ts";
+import { defineAuth } from "../../../auth/define_auth.ts";
+import { authSessions } from "../../../auth/tables/schema.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { defineApiHandler } from "../../../validation/mod.ts";
 import { atTime, SECRET } from "../auth_database.ts";
@@ -48,7 +49,7 @@ function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
 
 /** Calls a handler that requires a second factor. */
 async function call(lab: PluginLab, { cookies }: Browser): Promise<string> {
-  configureSessionAuth(() => Promise.resolve(lab.db), {
+  const { session } = defineAuth(() => Promise.resolve(lab.db), {
     secret: SECRET,
     baseURL: BASE_URL,
     useSecureCookies: false,
@@ -56,8 +57,7 @@ async function call(lab: PluginLab, { cookies }: Browser): Promise<string> {
     ...CONFIG,
   });
   const handler = defineApiHandler({
-    auth: "session",
-    twoFactor: "required",
+    auth: session({ twoFactor: "required" }),
     logging: { level: "SILENT" },
     metrics: false,
   })(() => ({ statusCode: 200, body: "" }));
@@ -66,7 +66,6 @@ async function call(lab: PluginLab, { cookies }: Browser): Promise<string> {
     createHttpApiEvent({ headers: { cookie } }),
     createLambdaContext(),
   );
-  resetSessionAuth();
   return statusCode === 200 ? "200" : `${statusCode} ${JSON.parse(body).code}`;
 }
 
@@ -341,21 +340,18 @@ test("twoFactor is a configuration error if sessions lack the column", async (la
   assertEquals(await call(plain, first), "500 CONFIGURATION");
 });
 
-Deno.test("twoFactor is refused without auth session, and with optional", () => {
+Deno.test("session() refuses twoFactor with optional, and another value of it", () => {
+  const { session } = defineAuth(() => Promise.reject(new Error("not needed")), {
+    secret: SECRET,
+    baseURL: BASE_URL,
+  });
   for (
     const wrong of [
-      { twoFactor: "required" },
-      { auth: "session", twoFactor: "required", optional: true },
-      { auth: "session", twoFactor: undefined },
-      { auth: "session", twoFactor: true },
+      { twoFactor: "required", optional: true },
+      { twoFactor: undefined },
+      { twoFactor: true },
     ]
   ) {
-    let message = "";
-    try {
-      defineApiHandler(wrong as never);
-    } catch (error) {
-      message = (error as Error).message;
-    }
-    assert(message.includes("twoFactor"), JSON.stringify(wrong));
+    assertThrows(() => session(wrong as never), ConfigurationError, "twoFactor");
   }
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { magicLink } from "better-auth/plugins/magic-link";
 import { eq, getTableName, inArray } from "drizzle-orm";
 import { createAuth } from "../../../auth/accounts/instance.ts";
-import { AUTH_SCHEMA_MAPPING, authVerification } from "../../../auth/schema.ts";
+import { AUTH_SCHEMA_MAPPING, authVerification } from "../../../auth/tables/schema.ts";
 import { acceptTextAsUuid, toUuid } from "../../../auth/accounts/uuid_columns.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 

@@ -1,9 +1,11 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { type AuthConfig, configureSessionAuth } from "../../../auth/mod.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { type AuthConfig, configureSessionAuth, createAuth } from "../../../auth/mod.ts";
+import { checkAuthOptions } from "../../../auth/config/check_auth_options.ts";
 import { LIBRARY_TREE } from "../../../auth/config/library_option_tree.ts";
 import { checkOptionTree, type OptionTree } from "../../../auth/config/option_tree.ts";
 import { resolveAuthConfig } from "../../../auth/config/resolve_config.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { openAuthDatabase } from "../auth_database.ts";
 
 const CONFIG = { secret: "s".repeat(32), baseURL: "https://api.example.com" };
 const PROVIDER = { clientId: "id", clientSecret: "secret" };
@@ -98,12 +100,35 @@ const TYPOS: [options: object, message: string][] = [
   ],
 ];
 
+/** Messages about options that a check of sessions reads. */
+const OF_SESSIONS =
+  /^AuthConfig(?:\.session\S*|\.advanced\S*|\.user\.additionalFields\S*)? has no option/;
+
 for (const [options, message] of TYPOS) {
+  const config = { ...CONFIG, ...options } as AuthConfig;
+  Deno.test(`checkAuthOptions() refuses a typo: ${message}`, () => {
+    assertThrows(() => checkAuthOptions(config), ConfigurationError, message);
+  });
+  if (!OF_SESSIONS.test(message)) continue;
   Deno.test(`resolveAuthConfig() refuses a typo: ${message}`, () => {
-    const create = () => resolveAuthConfig({ ...CONFIG, ...options } as AuthConfig);
-    assertThrows(create, ConfigurationError, message);
+    assertThrows(() => resolveAuthConfig(config), ConfigurationError, message);
   });
 }
+
+Deno.test("better-auth does not start with a typo at any depth", async () => {
+  const { db, pglite } = await openAuthDatabase();
+  const baseURL = "http://localhost:3000";
+  const cases: [options: object, message: string][] = [
+    [{ emailAndPassword: { autoSignin: false } }, "AuthConfig.emailAndPassword has no option"],
+    [{ socialProviders: { gihub: PROVIDER } }, "socialProviders has no option gihub"],
+    [{ socialProviders: () => ({ gihub: PROVIDER }) }, "socialProviders has no option gihub"],
+  ];
+  for (const [options, message] of cases) {
+    const auth = createAuth(db, { ...CONFIG, baseURL, ...options } as AuthConfig);
+    await assertRejects(() => auth.api.ok(), ConfigurationError, message);
+  }
+  await pglite.close();
+});
 
 Deno.test("configureSessionAuth() refuses a typo when the module is loaded, without a secret", () => {
   const config = { session: { cookieCach: {} } } as unknown as AuthConfig;
@@ -123,13 +148,13 @@ function fill(tree: true | OptionTree): unknown {
   return Object.fromEntries(entries);
 }
 
-Deno.test("resolveAuthConfig() takes every option that better-auth has, and objects of the application as they are", () => {
+Deno.test("checkAuthOptions() takes every option that better-auth has, and objects of the application as they are", () => {
   checkOptionTree("AuthConfig", fill(LIBRARY_TREE), LIBRARY_TREE);
   class Store {
     get = () => null;
     more = 1;
   }
-  const settings = resolveAuthConfig({
+  const config: AuthConfig = {
     ...CONFIG,
     secondaryStorage: new Store() as never,
     session: { storeSessionInDatabase: true },
@@ -138,7 +163,9 @@ Deno.test("resolveAuthConfig() takes every option that better-auth has, and obje
       idp_two: { ...PROVIDER, options: { accessType: "offline", hd: "example.com" } },
       apple: { ...PROVIDER, appBundleIdentifier: "com.example" },
     },
-  });
+  };
+  checkAuthOptions(config);
+  const settings = resolveAuthConfig(config);
   assertEquals(
     (settings.providers as { social: object }).social,
     {

@@ -1,13 +1,12 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { SignJWT } from "jose";
 import * as z from "zod";
+import { defineAuth } from "../../../auth/mod.ts";
 import {
-  configureJwtAuth,
   createGatewayJwtAuth,
   createJwtAuth,
   JWT_ALGORITHMS,
   type JwtAuthOptions,
-  resetJwtAuth,
 } from "../../../auth/jwt/mod.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import { ConfigurationError, isAppError } from "../../../errors/mod.ts";
@@ -193,9 +192,14 @@ Deno.test("auth jwt gives the handler typed claims of the schema", async () => {
   await server.close();
 });
 
-Deno.test("configureJwtAuth() configures handlers with auth jwt", async () => {
+Deno.test("createJwtAuth() reads the keys of jwksUrl, and answers a token that is none", async () => {
   const { server, claims } = await start();
-  const handler = defineApiHandler({ auth: "jwt" })(({ context, userId }) =>
+  const auth = createJwtAuth({
+    issuer: server.issuer,
+    audience: AUDIENCE,
+    jwksUrl: `${server.issuer}/keys`,
+  });
+  const handler = defineApiHandler({ auth })(({ context, userId }) =>
     buildValidatedResponse(context, 200, { userId })
   );
   const headers = { authorization: `Bearer ${await server.sign("k1", claims)}` };
@@ -203,8 +207,6 @@ Deno.test("configureJwtAuth() configures handlers with auth jwt", async () => {
     const { statusCode } = await handler(event, createLambdaContext());
     return statusCode;
   };
-  assertEquals(await call(), 500);
-  configureJwtAuth({ issuer: server.issuer, audience: AUDIENCE, jwksUrl: `${server.issuer}/keys` });
   assertEquals(await call(), 200);
   assertEquals(server.requests, ["/keys"]);
   assertEquals(await call(createRestApiEvent()), 401);
@@ -213,7 +215,6 @@ Deno.test("configureJwtAuth() configures handlers with auth jwt", async () => {
     createLambdaContext(),
   );
   assertEquals(response.headers?.["WWW-Authenticate"], 'Bearer error="invalid_token"');
-  resetJwtAuth();
   await server.close();
 });
 
@@ -234,9 +235,13 @@ const BAD: [options: object, expected: string][] = [
   [{ ...GOOD, claims: {} }, "claims is {}"],
 ];
 
-Deno.test("createJwtAuth() and configureJwtAuth() refuse incomplete options at the start", () => {
+Deno.test("createJwtAuth() and jwt() of defineAuth() refuse incomplete options at once", () => {
+  const { jwt } = defineAuth(() => Promise.reject(new Error("not needed")), {
+    secret: "at-least-32-random-characters-0123456789",
+    baseURL: "http://localhost:3000",
+  });
   for (const [options, expected] of BAD) {
-    for (const create of [createJwtAuth, configureJwtAuth]) {
+    for (const create of [createJwtAuth, jwt]) {
       const error = assertThrows(() => create(options as JwtAuthOptions), ConfigurationError);
       assert(error.message.includes(expected), error.message);
     }

@@ -6,15 +6,9 @@ import { text } from "drizzle-orm/pg-core";
 import { pgTable } from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import {
-  type ApiKeyAuthOptions,
-  type ApiKeyConfiguration,
-  configureApiKeyAuth,
-  resetApiKeyAuth,
-} from "../../../auth/mod.ts";
-import { AUTH_SCHEMA_MAPPING, authUsers } from "../../../auth/schema.ts";
+import { type ApiKeyConfiguration, type ApiKeyOptions, defineAuth } from "../../../auth/mod.ts";
+import { AUTH_SCHEMA_MAPPING, authUsers } from "../../../auth/tables/schema.ts";
 import type { ApiKeyPermissions } from "../../../core/http/auth_method.ts";
-import { type ApiKeyIdentity, useConfiguredMethod } from "../../../core/http/auth_registry.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import { ConfigurationError, isAppError } from "../../../errors/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../../testing/mod.ts";
@@ -86,10 +80,21 @@ async function readCounters(id: string): Promise<unknown> {
   return rows[0];
 }
 
-async function checkOurs(key: string, permissions?: ApiKeyPermissions): Promise<number> {
+const CONFIG = {
+  secret: SECRET,
+  baseURL: "http://localhost:3000",
+  schema: { apikey, user: authUsers },
+};
+const auth = defineAuth(getDb, CONFIG);
+
+async function checkOurs(
+  key: string,
+  permissions?: ApiKeyPermissions,
+  plugin: ApiKeyConfiguration = {},
+): Promise<number> {
   const event = createRestApiEvent({ headers: { "x-api-key": key } });
   try {
-    await useConfiguredMethod("api-key", { permissions }).authenticate(event);
+    await auth.apiKey({ plugin, ...permissions && { permissions } }).authenticate(event);
     return 200;
   } catch (error) {
     if (isAppError(error) && error.statusCode < 500) return error.statusCode;
@@ -165,7 +170,6 @@ Deno.test("auth api-key decides like verifyApiKey of better-auth's plugin, whate
   await fc.assert(
     fc.asyncProperty(history, async ({ isLimited, state, steps }) => {
       const which = `${isLimited}` as const;
-      configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers }, plugin: plugins[which] });
       await pglite.exec("DELETE FROM api_keys");
       await insertKey("ours", state);
       await insertKey("theirs", state);
@@ -176,7 +180,7 @@ Deno.test("auth api-key decides like verifyApiKey of better-auth's plugin, whate
           nowMs,
           () => checkTheirs(theirs[which], "theirs", permissions),
         );
-        const got = await atTime(nowMs, () => checkOurs("ours", permissions));
+        const got = await atTime(nowMs, () => checkOurs("ours", permissions, plugins[which]));
         count[got] = (count[got] ?? 0) + 1;
         const row = await readCounters("theirs");
         // better-auth deletes keys that it will never accept again
@@ -193,14 +197,13 @@ Deno.test("auth api-key decides like verifyApiKey of better-auth's plugin, whate
 });
 
 Deno.test("auth api-key gives the handler the key without its hash, with one query and one update", async () => {
-  configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });
   await pglite.exec("DELETE FROM api_keys");
   await insertKey("k1", {
     permissions: '{"notes":["read"]}',
     metadata: '{"plan":"pro"}',
     remaining: 3,
   });
-  const handler = defineApiHandler({ auth: "api-key", permissions: { notes: ["read"] } })(
+  const handler = defineApiHandler({ auth: auth.apiKey({ permissions: { notes: ["read"] } }) })(
     ({ context, apiKey, userId }) => buildValidatedResponse(context, 200, { apiKey, userId }),
   );
   queries.length = 0;
@@ -223,13 +226,14 @@ Deno.test("auth api-key gives the handler the key without its hash, with one que
 });
 
 Deno.test("auth api-key answers without a key, with an unknown one and without permission", async () => {
-  configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });
   await pglite.exec("DELETE FROM api_keys");
   await insertKey("k1");
-  const handler = defineApiHandler({ auth: "api-key", permissions: { notes: ["read"] } })(() => ({
-    statusCode: 200,
-    body: "",
-  }));
+  const handler = defineApiHandler({ auth: auth.apiKey({ permissions: { notes: ["read"] } }) })(
+    () => ({
+      statusCode: 200,
+      body: "",
+    }),
+  );
   const call = async (headers: Record<string, string>) => {
     const { statusCode, body } = await handler(
       createRestApiEvent({ headers }),
@@ -248,7 +252,6 @@ Deno.test("auth api-key answers without a key, with an unknown one and without p
 });
 
 Deno.test("auth api-key lets no more requests through at once than the key allows", async () => {
-  configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });
   for (const state of [{ remaining: 5 }, { rate_limit_max: 5, rate_limit_time_window: 60_000 }]) {
     await pglite.exec("DELETE FROM api_keys");
     await insertKey("k1", state);
@@ -269,15 +272,17 @@ Deno.test("auth api-key reads the configured headers and respects configurations
   const teams = pgTable("teams", { id: text("id") });
   await insertKey("k2", { config_id: "teams", reference_id: "t1" });
   const call = async (headers: Record<string, string>, configId?: string) => {
-    configureApiKeyAuth(getDb, {
+    const { apiKey } = defineAuth(getDb, {
+      ...CONFIG,
       schema: { apikey, user: authUsers, organization: teams },
-      plugin,
-      ...configId !== undefined && { configId },
     });
+    const check = apiKey({ plugin, ...configId !== undefined && { configId } });
+    assertEquals(
+      check.apiKeyHeaders,
+      configId === "teams" ? ["x-api-key"] : ["x-own-key", "x-api-key"],
+    );
     try {
-      return (await useConfiguredMethod("api-key").authenticate(
-        createRestApiEvent({ headers }),
-      ) as ApiKeyIdentity).userId;
+      return (await check.authenticate(createRestApiEvent({ headers }))).userId;
     } catch (error) {
       if (isAppError(error, "UNAUTHORIZED")) return 401;
       throw error;
@@ -290,40 +295,26 @@ Deno.test("auth api-key reads the configured headers and respects configurations
   assertEquals(await call({ "x-api-key": "k2" }, "teams"), undefined);
 });
 
-Deno.test("configureApiKeyAuth() refuses what a check without better-auth cannot do", () => {
-  const cases: [unknown, string][] = [
-    [{}, "schema.apikey"],
-    [{ schema: { apikey: pgTable("k", { id: text("id") }) } }, "lacks configId, name"],
-    [
-      { schema: { apikey, user: authUsers }, plugin: { storage: "secondary-storage" } },
-      "option storage",
-    ],
-    [
-      { schema: { apikey, user: authUsers }, plugin: { customAPIKeyValidator: () => true } },
-      "customAPIKeyValidator",
-    ],
-    [{ schema: { apikey, user: authUsers }, plugin: [{ configId: "teams" }] }, "configId default"],
-    [{ schema: { apikey } }, "schema.user"],
-    [
-      { schema: { apikey, user: authUsers }, plugin: [{}, { references: "organization" }] },
-      "schema.organization",
-    ],
-    [{ schema: { apikey, user: authUsers }, header: "x-key" }, "no option header"],
+Deno.test("apiKey() refuses at once what a check without better-auth cannot do", () => {
+  const schema = { apikey, user: authUsers };
+  const cases: [schema: Record<string, unknown>, options: unknown, expected: string][] = [
+    [{ user: authUsers }, {}, "schema.apikey"],
+    [{ apikey: pgTable("k", { id: text("id") }), user: authUsers }, {}, "lacks configId, name"],
+    [schema, { plugin: { storage: "secondary-storage" } }, "option storage"],
+    [schema, { plugin: { customAPIKeyValidator: () => true } }, "customAPIKeyValidator"],
+    [schema, { plugin: [{ configId: "teams" }] }, "configId default"],
+    [schema, { plugin: [{}, { references: "organization" }] }, "schema.organization"],
+    [schema, { header: "x-key" }, "no option header"],
+    [schema, { configId: undefined }, "configId is undefined"],
+    [schema, { permissions: {} }, "permissions is {}"],
+    [schema, { permissions: { notes: "read" } }, "permissions is"],
   ];
-  for (const [options, expected] of cases) {
+  for (const [given, options, expected] of cases) {
+    const { apiKey } = defineAuth(getDb, { ...CONFIG, schema: given });
     const error = assertThrows(
-      () => configureApiKeyAuth(getDb, options as ApiKeyAuthOptions),
+      () => apiKey(options as ApiKeyOptions<typeof CONFIG>),
       ConfigurationError,
     );
     assert(error.message.includes(expected), error.message);
   }
-});
-
-Deno.test("a handler with auth api-key that nothing configures is a configuration error", () => {
-  resetApiKeyAuth();
-  const error = assertThrows(
-    () => useConfiguredMethod("api-key").authenticate(createRestApiEvent()),
-    ConfigurationError,
-  );
-  assert(error.message.includes("configureApiKeyAuth(getDb, options)"));
 });

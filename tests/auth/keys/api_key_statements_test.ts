@@ -1,18 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import { pgTable, timestamp } from "drizzle-orm/pg-core";
+import { type PgTable, pgTable, timestamp } from "drizzle-orm/pg-core";
 import fc from "fast-check";
-import * as nodeCrypto from "node:crypto";
-import { nodeKeyHash, webKeyHash } from "../../../auth/keys/api_key_hash.ts";
+import { createHash } from "node:crypto";
+import { hashKey } from "../../../auth/keys/api_key_check.ts";
 import { resolveApiKeyOptions } from "../../../auth/keys/api_key_options.ts";
 import { changesKey, findApiKey, writeApiKeyUse } from "../../../auth/keys/api_key_statements.ts";
 import { type ApiKeyRow, planUsage, type UsagePlan } from "../../../auth/keys/api_key_usage.ts";
-import { authUsers, configureApiKeyAuth, resetApiKeyAuth } from "../../../auth/mod.ts";
-import { type ApiKeyIdentity, useConfiguredMethod } from "../../../core/http/auth_registry.ts";
+import { authUsers, defineAuth } from "../../../auth/mod.ts";
+import type { ApiKeyIdentity } from "../../../core/http/auth_registry.ts";
 import { isAppError } from "../../../errors/mod.ts";
 import { createRestApiEvent } from "../../../testing/mod.ts";
 import { testSeed } from "../../support/seed.ts";
 import { apikey, apiKeyColumns, openApiKeysDatabase, OWNER } from "../api_keys_database.ts";
-import { atTime } from "../auth_database.ts";
+import { atTime, SECRET } from "../auth_database.ts";
 
 const NOW_MS = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
 const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 5_000 : 300;
@@ -20,7 +20,7 @@ const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 5_000 : 300;
 const { pglite, db, queries } = await openApiKeysDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());
 
-const settings = resolveApiKeyOptions({ schema: { apikey, user: authUsers } });
+const settings = resolveApiKeyOptions({}, { apikey, user: authUsers });
 
 const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
 const time = fc.integer({ min: -5, max: 1 }).map((ms) => new Date(NOW_MS + ms));
@@ -138,20 +138,11 @@ Deno.test("writeApiKeyUse() ignores microseconds of the last refill", async () =
   await pglite.exec("DELETE FROM api_keys");
   await db.insert(apikey).values({ ...BASE, remaining: 0, refillInterval: 1, refillAmount: 3 });
   await pglite.exec("UPDATE api_keys SET last_refill_at = '2030-05-06 07:08:09.001234Z'");
-  configureApiKeyAuth(() => Promise.resolve(db), {
-    schema: { apikey, user: authUsers },
-    plugin: { disableKeyHashing: true },
-  });
-  const { apiKey } = await atTime(NOW_MS, checkStored);
+  const { apiKey } = await atTime(NOW_MS, () => checkStored());
   assertEquals(apiKey.remaining, 2);
-  resetApiKeyAuth();
 });
 
 Deno.test("a check at the end of a window starts the next one, unless no requests are left", async () => {
-  configureApiKeyAuth(() => Promise.resolve(db), {
-    schema: { apikey, user: authUsers },
-    plugin: { disableKeyHashing: true },
-  });
   for (const [requestCount, microseconds] of [[1, "000"], [1, "999"], [2, "000"]] as const) {
     await pglite.exec("DELETE FROM api_keys");
     await db.insert(apikey).values({
@@ -164,7 +155,7 @@ Deno.test("a check at the end of a window starts the next one, unless no request
       `UPDATE api_keys SET last_request = '2030-05-06 07:08:09.000${microseconds}Z'`,
     );
     queries.length = 0;
-    const answer = await atTime(NOW_MS, checkStored).catch((error) => error.code);
+    const answer = await atTime(NOW_MS, () => checkStored()).catch((error) => error.code);
     assertEquals(
       [answer.userId ?? answer, queries.length],
       requestCount === 1 ? [OWNER, 2] : ["TOO_MANY_REQUESTS", 1],
@@ -175,7 +166,6 @@ Deno.test("a check at the end of a window starts the next one, unless no request
       requestCount === 1 ? [1, new Date(NOW_MS)] : [2, ago(123)],
     );
   }
-  resetApiKeyAuth();
 });
 
 Deno.test("a check of a key calls $onUpdate of the table for each update", async () => {
@@ -185,34 +175,32 @@ Deno.test("a check of a key calls $onUpdate of the table for each update", async
     ...apiKeyColumns(),
     createdAt: at("created_at").notNull().$onUpdate(() => new Date(NOW_MS + ++last)),
   });
-  configureApiKeyAuth(() => Promise.resolve(db), {
-    schema: { apikey: observed, user: authUsers },
-    plugin: { disableKeyHashing: true },
-  });
   await pglite.exec("DELETE FROM api_keys");
   await db.insert(apikey).values({ ...BASE, remaining: 9 });
   const remaining: unknown[] = [];
   for (let request = 0; request < 3; request++) {
-    remaining.push((await checkStored()).apiKey.remaining);
+    remaining.push((await checkStored(observed)).apiKey.remaining);
     const [{ createdAt }] = await db.select().from(apikey);
     assertEquals(createdAt.getTime(), NOW_MS + last);
   }
   assertEquals([last, remaining], [3, [8, 7, 6]]);
-  resetApiKeyAuth();
 });
 
-Deno.test("both hashes of a key are that of better-auth's plugin", async () => {
+Deno.test("hashKey() gives the hash of better-auth's plugin", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ minLength: 1, maxLength: 200 }), async (key) => {
-      const expected = nodeCrypto.createHash("sha256").update(key).digest("base64url");
-      assertEquals(await webKeyHash(key), expected);
-      assertEquals(await nodeKeyHash(nodeCrypto)(key), expected);
+      assertEquals(await hashKey(key), createHash("sha256").update(key).digest("base64url"));
     }),
     { seed: testSeed },
   );
 });
 
-async function checkStored(): Promise<ApiKeyIdentity> {
+async function checkStored(table: PgTable = apikey): Promise<ApiKeyIdentity> {
+  const { apiKey } = defineAuth(() => Promise.resolve(db), {
+    secret: SECRET,
+    baseURL: "http://localhost:3000",
+    schema: { apikey: table, user: authUsers },
+  });
   const event = createRestApiEvent({ headers: { "x-api-key": "stored" } });
-  return await useConfiguredMethod("api-key").authenticate(event) as ApiKeyIdentity;
+  return await apiKey({ plugin: { disableKeyHashing: true } }).authenticate(event);
 }

@@ -18,7 +18,7 @@ import { ConfigurationError } from "../../../errors/mod.ts";
 import { configureJobs, createJobWorker, JOBS_MIGRATION_SQL } from "../../../jobs/mod.ts";
 import { configureMail, createMemoryTransport } from "../../../mail/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../../testing/mod.ts";
-import { authUsers } from "../../../auth/schema.ts";
+import { authUsers } from "../../../auth/tables/schema.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";

@@ -7,7 +7,7 @@ import {
   createAuth,
   createAuthHandler,
 } from "../../../auth/mod.ts";
-import { AUTH_USER_COLUMNS } from "../../../auth/schema.ts";
+import { AUTH_USER_COLUMNS } from "../../../auth/tables/schema.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";

@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import type { AuthConfig } from "../../../auth/config/config.ts";
-import { describeAuthTables } from "../../../auth/accounts/describe_tables.ts";
-import { type AuthTable, toAuthTables } from "../../../cli/auth_schema/auth_table.ts";
-import { planMigration } from "../../../cli/auth_schema/plan_migration.ts";
+import { type AuthTable, describeAuthTables } from "../../../cli/auth_schema/auth_table.ts";
 import { renderFile } from "../../../cli/auth_schema/render_tables.ts";
+import { listCreateStatements } from "../../../cli/schema_migration/create_statements.ts";
+import { findDeclaredObjects } from "../../../cli/schema_migration/declared_objects.ts";
 
 /** What `trellis generate auth-schema` writes for a configuration in an empty project. */
 export interface GeneratedSchema {
@@ -19,17 +19,16 @@ export interface GeneratedSchema {
 export async function generateSchema(
   config: Omit<AuthConfig, "secret" | "baseURL">,
 ): Promise<GeneratedSchema> {
-  const tables = toAuthTables(
-    await describeAuthTables({ ...config, secret: "", baseURL: "" }),
-    config.schema,
-  );
+  const tables = await describeAuthTables({ ...config, secret: "", baseURL: "" });
   const folder = await Deno.makeTempDir({ prefix: "trellis-auth-schema-" });
   try {
     const file = join(folder, "auth_schema.ts");
-    const own = new URL("../../../auth/schema.ts", import.meta.url).href;
+    const own = new URL("../../../auth/tables/schema.ts", import.meta.url).href;
     await Deno.writeTextFile(file, renderFile(tables).replace("@trellis/fn/auth/schema", own));
     const { authSchema } = await import(pathToFileURL(file).href);
-    return { tables, authSchema, statements: planMigration(tables, []).statements };
+    const declared = findDeclaredObjects(Object.values(authSchema));
+    const statements = listCreateStatements(declared).map((statement) => `${statement};`);
+    return { tables, authSchema, statements };
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

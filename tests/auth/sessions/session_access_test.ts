@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { configureSessionAuth, createAuth, resetSessionAuth } from "../../../auth/mod.ts";
+import { type AuthMethod, createAuth, defineAuth } from "../../../auth/mod.ts";
 import type { SessionNeeds } from "../../../core/http/session.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
@@ -20,7 +20,7 @@ interface Answer {
   log: string;
 }
 
-/** Sends a request to a handler with auth "session" and these options. */
+/** Sends a request to a handler with auth session() and these options. */
 async function call(
   access: SessionNeeds,
   headers: Record<string, string>,
@@ -28,8 +28,9 @@ async function call(
 ): Promise<Answer> {
   const lines: string[] = [];
   setLogOutput((line) => void lines.push(line));
-  configureSessionAuth(() => Promise.resolve(db), ACCOUNTS_CONFIG);
-  const handler = defineApiHandler({ auth: "session", metrics: false, ...access })(
+  const { session } = defineAuth(() => Promise.resolve(db), ACCOUNTS_CONFIG);
+  const auth = session(access) as AuthMethod;
+  const handler = defineApiHandler({ auth, metrics: false })(
     function getMe(params) {
       const { organization = null } = params as { organization?: Record<string, unknown> };
       const { context, userId = null } = params as typeof params & { userId?: string };
@@ -40,7 +41,6 @@ async function call(
     createRestApiEvent({ method, headers }),
     createLambdaContext(),
   );
-  resetSessionAuth();
   setLogOutput(() => {});
   return { status: statusCode, ...JSON.parse(body), log: lines.join("\n") };
 }
@@ -200,18 +200,17 @@ Deno.test("a handler whose options the tables do not allow is a configuration er
   for (const [access, expected] of cases) {
     const lines: string[] = [];
     setLogOutput((line) => void lines.push(line));
-    configureSessionAuth(() => Promise.resolve(db), {
+    const { session } = defineAuth(() => Promise.resolve(db), {
       secret: ACCOUNTS_CONFIG.secret,
       baseURL: ACCOUNTS_CONFIG.baseURL,
     });
-    const handler = defineApiHandler({ auth: "session", ...access })(() => ({
+    const handler = defineApiHandler({ auth: session(access) as AuthMethod })(() => ({
       statusCode: 200,
       body: "",
     }));
     const event = createRestApiEvent({ headers: bearer(ada) });
     assertEquals((await handler(event, createLambdaContext())).statusCode, 500);
     assert(lines.join().includes(expected), lines.join());
-    resetSessionAuth();
     setLogOutput(() => {});
   }
 });
@@ -229,11 +228,10 @@ Deno.test("a request is not extended when better-auth's options or the dont_reme
     headers: Record<string, string>,
   ): Promise<number> => {
     await due();
-    configureSessionAuth(() => Promise.resolve(db), { ...ACCOUNTS_CONFIG, session });
-    const handler = defineApiHandler({ auth: "session" })(() => ({ statusCode: 200, body: "" }));
+    const auth = defineAuth(() => Promise.resolve(db), { ...ACCOUNTS_CONFIG, session }).session();
+    const handler = defineApiHandler({ auth })(() => ({ statusCode: 200, body: "" }));
     queries.length = 0;
     const { statusCode } = await handler(createRestApiEvent({ headers }), createLambdaContext());
-    resetSessionAuth();
     assertEquals(statusCode, 200);
     return queries.length;
   };

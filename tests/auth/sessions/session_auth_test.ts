@@ -1,11 +1,10 @@
-import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import {
   configureSessionAuth,
   createAuth,
   getConfiguredSessionAuth,
   resetSessionAuth,
 } from "../../../auth/mod.ts";
-import { useConfiguredMethod } from "../../../core/http/auth_registry.ts";
 import { checkSessionOf } from "../../support/session_check.ts";
 import { ConfigurationError, UnauthorizedError } from "../../../errors/mod.ts";
 import {
@@ -47,9 +46,8 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
     body: { name: "A", email: "a@example.com", password: "correct horse" },
   });
   queries.length = 0;
-  const { authenticate } = useConfiguredMethod("session");
-  assertThrows(
-    () => authenticate(createRestApiEvent({})),
+  await assertRejects(
+    () => checkSessionOf(createRestApiEvent({})),
     UnauthorizedError,
     "The Authorization header must be: Bearer <token>",
   );

@@ -12,7 +12,7 @@ import {
   validateSession,
 } from "../../../auth/mod.ts";
 import { isAppError } from "../../../errors/mod.ts";
-import { AUTH_SCHEMA_MAPPING } from "../../../auth/schema.ts";
+import { AUTH_SCHEMA_MAPPING } from "../../../auth/tables/schema.ts";
 import { atTime, openAuthDatabase, SECRET } from "../auth_database.ts";
 import { testSeed } from "../../support/seed.ts";
 

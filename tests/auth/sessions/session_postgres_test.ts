@@ -7,10 +7,9 @@ import {
   AUTH_MIGRATION_SQL,
   AUTH_SESSION_COLUMNS,
   AUTH_USER_COLUMNS,
-  configureSessionAuth,
   createAuth,
+  defineAuth,
   expireSession,
-  resetSessionAuth,
   validateSession,
 } from "../../../auth/mod.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
@@ -120,11 +119,11 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
       await other`INSERT INTO organizations VALUES (${id}, 'Lab', 'lab')`;
       await other`INSERT INTO members SELECT gen_random_uuid(), ${id}, id, 'owner' FROM users`;
       await other`UPDATE sessions SET active_organization_id = ${id}`;
-      configureSessionAuth(() => Promise.resolve(own), {
+      const { session } = defineAuth(() => Promise.resolve(own), {
         ...config,
         schema: { session: sessions, organization, member },
       });
-      const handler = defineApiHandler({ auth: "session", organization: { role: "owner" } })(
+      const handler = defineApiHandler({ auth: session({ organization: { role: "owner" } }) })(
         ({ context, organization }) => buildValidatedResponse(context, 200, organization),
       );
       const call = () =>
@@ -137,7 +136,6 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
       const { slug, role } = JSON.parse((await call()).body);
       assertEquals([slug, role], ["lab", "owner"]);
       assertEquals(relay.trips() - before, 1);
-      resetSessionAuth();
     });
 
     await test.step("validateSession() keeps the queries of two sets of tables apart on one connection", async () => {

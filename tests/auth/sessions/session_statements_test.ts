@@ -10,7 +10,7 @@ import {
   AUTH_SCHEMA_MAPPING,
   AUTH_SESSION_COLUMNS,
   AUTH_USER_COLUMNS,
-} from "../../../auth/schema.ts";
+} from "../../../auth/tables/schema.ts";
 import { getOrganizationQuery } from "../../../auth/sessions/session_organization.ts";
 import {
   endSession,
@@ -265,7 +265,7 @@ Deno.test("the statements of API keys are those of drizzle", async () => {
         remaining: key.updates ? t.numeric({ mode: "number" }) : t.integer(),
         lastRequest: t.timestamp("last_request", { withTimezone: key.updates }),
       });
-      const settings = resolveApiKeyOptions({ schema: { apikey: table, user: users } });
+      const settings = resolveApiKeyOptions({}, { apikey: table, user: users });
       const found = ["id", "c", "n", "r", "5", "6", "2027-01-02 03:04:05.678", "t", "f", "7", "8"];
       found.push("9", "10", "2027-01-02 03:04:05.678", "2027-01-02", "2027-01-03", "{}", "{}");
       const { banned, banReason } = listColumns(users);

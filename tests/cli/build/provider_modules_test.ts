@@ -96,9 +96,7 @@ Deno.test("renderModule() replaces the functions that the modules of the package
     const text = renderModule(name, ".ts", { providers, ...COMMON })!;
     const written = [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, it]) => it);
     assertEquals(written, exported, name);
-    const imported = [...source.matchAll(/ import\("([^"]+)"\)(?:;|\.catch)/g)].map(([, from]) =>
-      from
-    );
+    const imported = [...source.matchAll(/import\("([^"]+)"\)[;).]/g)].map(([, from]) => from);
     assert(getImports(text).every((from) => imported.includes(from)), `${name}: ${imported}`);
   }
 });

@@ -120,7 +120,7 @@ compatible POST /memos (request): the operation was added
     }
     const other = await check(root, "--against", "package.json");
     assertEquals(other.exitCode, 3);
-    assertStringIncludes(other.stderr, "package.json is no OpenAPI document");
+    assertStringIncludes(other.stderr, "package.json is not an OpenAPI document");
     assertEquals((await check(root)).exitCode, 2);
   });
 });

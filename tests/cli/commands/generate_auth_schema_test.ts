@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import { join } from "node:path";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
-import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../../auth/tables/migration.ts";
 import { readConfig } from "../../../cli/config/read_config.ts";
 import { checkAuthTables } from "../../../cli/auth_schema/check_tables.ts";
 import { build } from "../../../cli/commands/build.ts";
@@ -36,8 +36,8 @@ Deno.test("generate auth-schema writes tables and a migration without secrets, a
     assertEquals([first.exitCode, first.stderr], [0, ""]);
     assertEquals(
       first.stdout,
-      "created src/auth_schema.ts\ncreated migrations/0001_auth_schema.sql\n" +
-        "Set schema: authSchema in AuthConfig, and add the tables to the client's schema\n5 tables: done\n",
+      "Set schema: authSchema in AuthConfig, and add the tables to the client's schema\n" +
+        "created src/auth_schema.ts\ncreated migrations/0001_auth_schema.sql\n5 tables: done\n",
     );
     assertStringIncludes(await read(root, "src/auth_schema.ts"), `role: text("role"),`);
     assertEquals(await list(root, "."), ["migrations", "package.json", "src"]);
@@ -57,7 +57,7 @@ Deno.test("generate auth-schema reads a configuration with mails whose queue is 
     export const mails = createAccountMails({ getDb: () => null as never, appName: "A" });`;
   const config = `import { mails } from "./mails.ts";\n${authModule("mail: mails,")}`;
   await withAuthProject({ "src/auth.ts": config, "src/mails.ts": mails }, async (root) => {
-    const { exitCode, stderr } = await generate(root, "--dry-run");
+    const { exitCode, stderr } = await generate(root);
     assertEquals([exitCode, stderr], [0, ""]);
   });
 });
@@ -98,11 +98,6 @@ Deno.test("generate auth-schema adds only the difference to the file and to the 
     // the configuration imports the file that does not exist yet
     assertEquals((await generate(root)).exitCode, 0);
     assertEquals(await list(root, "migrations"), ["0001_auth.sql", "0002_notes.sql"]);
-    const own = (await read(root, "src/auth_schema.ts")).replace(
-      `pgTable("users", AUTH_USER_COLUMNS)`,
-      `pgTable("users", { ...AUTH_USER_COLUMNS, locale: text("locale") })`,
-    ).replace("import { index,", "import { text, index,");
-    await write(root, "src/auth_schema.ts", own);
     await write(
       root,
       "src/auth.ts",
@@ -117,18 +112,11 @@ Deno.test("generate auth-schema adds only the difference to the file and to the 
       check.stdout,
       "stale src/auth_schema.ts\nmissing migrations/0003_auth_schema.sql",
     );
-    const dry = await generate(root, "--dry-run", "--json");
-    assertEquals(JSON.parse(dry.stdout).added, [
-      "users.role",
-      "users.banned",
-      "users.ban_reason",
-      "users.ban_expires",
-      "sessions.impersonated_by",
-    ]);
+    const { statements } = JSON.parse((await generate(root, "--check", "--json")).stdout);
+    assertEquals(statements.length, 5);
     assertEquals(await list(root, "migrations"), ["0001_auth.sql", "0002_notes.sql"]);
     const done = await generate(root);
-    assertEquals(done.exitCode, 0);
-    assertStringIncludes(done.stderr, "users.locale is kept");
+    assertEquals([done.exitCode, done.stderr], [0, ""]);
     assertEquals(
       (await read(root, "migrations/0003_auth_schema.sql")).split("\n").filter((line) =>
         line.startsWith("ALTER")
@@ -155,127 +143,68 @@ const ORGANIZATIONS = authModule(
   `import { authSchema } from "./auth_schema.ts";`,
 );
 
-Deno.test("generate auth-schema adds tables, columns and imports to a file of any layout", async () => {
-  const own =
-    `import { AUTH_ACCOUNT_COLUMNS as account, AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
-import { AUTH_SESSION_COLUMNS, AUTH_VERIFICATION_COLUMNS } from "@trellis/fn/auth/schema";
-import { pgTable, text, index } from 'drizzle-orm/pg-core'
-// ) } ]
-const shared = { region: text("region") /* ) */ };
-export const users = pgTable("users", { ...AUTH_USER_COLUMNS, ...shared }, (table) => [index("a, (").on(table.region)]);
-export const sessions = pgTable('sessions', AUTH_SESSION_COLUMNS);
-export const accounts = pgTable("accounts", account);
-export const verification = pgTable("verification", AUTH_VERIFICATION_COLUMNS);
-export const authSchema = { user: users, session: sessions, account: accounts, verification };
-export type User = typeof users.$inferSelect;
+Deno.test("generate auth-schema never changes a file that was not generated", async () => {
+  const own = `import { AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
+import { pgTable, text } from "drizzle-orm/pg-core";
+export const users = pgTable("users", { ...AUTH_USER_COLUMNS, region: text("region") });
+export const authSchema = { user: users };
 `;
   const files = { "src/auth.ts": ORGANIZATIONS, "src/auth_schema.ts": own };
   await withAuthProject(files, async (root) => {
-    const { exitCode, stdout, stderr } = await generate(root);
-    assertEquals([exitCode, stderr], [
-      0,
-      "warning users.region is kept: no option or plugin needs it\n",
-    ], stdout);
-    const edited = await read(root, "src/auth_schema.ts");
-    for (
-      const line of own.split("\n").filter((each) =>
-        /^(?:\/\/|const shared|.*type User|.*users = )/.test(each)
-      )
-    ) {
-      assertStringIncludes(edited, line);
+    for (const args of [[], ["--check"]]) {
+      const { exitCode, stdout } = await generate(root, ...args);
+      assertEquals(exitCode, 1);
+      assertStringIncludes(
+        stdout,
+        "error src/auth_schema.ts was not generated by this command. Move it\n",
+      );
     }
-    for (
-      const added of ['pgTable("organizations"', "teamMember: teamMembers", "activeOrganizationId:"]
-    ) {
-      assertStringIncludes(edited, added);
-    }
-    assertEquals((await generate(root, "--check")).stdout, "10 tables: everything is up to date\n");
+    assertEquals(await read(root, "src/auth_schema.ts"), own);
+    assertEquals(await list(root, "."), ["package.json", "src"]);
+    // under another name, its tables replace the generated ones
+    await Deno.rename(join(root, "src/auth_schema.ts"), join(root, "src/users.ts"));
+    await write(
+      root,
+      "src/auth.ts",
+      ORGANIZATIONS.replace("schema: authSchema,", "schema: { ...authSchema, user: users },")
+        .replace("import", `import { users } from "./users.ts";\nimport`),
+    );
+    assertEquals((await generate(root)).exitCode, 0);
+    const text = await read(root, "src/auth_schema.ts");
+    assert(!text.includes(`pgTable("users"`));
+    assertStringIncludes(text, `pgTable("organizations"`);
+    assertStringIncludes((await generate(root)).stdout, "10 tables: everything is up to date");
   });
 });
 
-Deno.test("generate auth-schema leaves a file that it cannot change, and prints what to add", async () => {
-  const head = `import * as columns from "@trellis/fn/auth/schema";
-import { pgTable, text } from "drizzle-orm/pg-core";
-export const users = pgTable("users", columns.AUTH_USER_COLUMNS);
-export const accounts = pgTable("accounts", columns.AUTH_ACCOUNT_COLUMNS);
-export const verification = pgTable("verification", columns.AUTH_VERIFICATION_COLUMNS);
-`;
-  const mapping =
-    "export const authSchema = { user: users, session: sessions, account: accounts, verification };";
-  const layouts = [
-    `const own = () => columns.AUTH_SESSION_COLUMNS;\nexport const sessions = pgTable("sessions", own());\n${mapping}\n`,
-    // the comma would be a part of the comment
-    `export const sessions = pgTable("sessions", { ...columns.AUTH_SESSION_COLUMNS // all\n});\n${mapping}\n`,
-    `const name = "sessions";\nexport const sessions = pgTable(name, columns.AUTH_SESSION_COLUMNS);\n${mapping}\n`,
-    `export const sessions = pgTable("sessions", { ...columns.AUTH_SESSION_COLUMNS });\nexport const authSchema = Object.freeze({ user: users, session: sessions, account: accounts, verification });\n`,
-  ];
-  for (const layout of layouts) {
-    const files = { "src/auth.ts": ORGANIZATIONS, "src/auth_schema.ts": head + layout };
-    await withAuthProject(files, async (root) => {
-      const { exitCode, stdout } = await generate(root);
-      assertEquals(exitCode, 1, layout);
-      assertStringIncludes(
-        stdout,
-        "error src/auth_schema.ts cannot be changed by the command. Add to it:\n",
-      );
-      assertStringIncludes(
-        stdout,
-        `to sessions: activeOrganizationId: text("active_organization_id"), activeTeamId: text("active_team_id")`,
-      );
-      assertStringIncludes(stdout, `export const invitations = pgTable("invitations", {`);
-      assertStringIncludes(stdout, "to authSchema: organization: organizations, ");
-      assertEquals(await read(root, "src/auth_schema.ts"), head + layout);
-    });
-  }
-});
-
-Deno.test("generate auth-schema names a file that cannot be loaded, and another type in it", async () => {
-  const config = authModule(
-    `schema: authSchema, ${PLUGINS}`,
-    `import { authSchema } from "./auth_schema.ts";`,
-  );
+Deno.test("generate auth-schema names a file that cannot be loaded", async () => {
   await withAuthProject({
     "src/auth.ts": authModule(PLUGINS),
     "src/auth_schema.ts": "export const a = {;",
   }, async (root) => {
     const { exitCode, stderr } = await generate(root);
-    assertEquals([exitCode, stderr], [
-      3,
-      'error src/auth_schema.ts cannot be loaded: src/auth_schema.ts:1:19: Expected identifier but found ";"\n',
-    ]);
-  });
-  await withAuthProject({ "src/auth.ts": config }, async (root) => {
-    assertEquals((await generate(root)).exitCode, 0);
-    const text = await read(root, "src/auth_schema.ts");
-    await write(
-      root,
-      "src/auth_schema.ts",
-      text.replace(`boolean("banned").default(false)`, `text("banned")`),
-    );
-    const { exitCode, stdout } = await generate(root);
-    assertEquals(exitCode, 1);
-    assertStringIncludes(
-      stdout,
-      "users.banned is text in the file, but boolean is needed: change it yourself",
-    );
+    assertEquals(exitCode, 3);
+    assertStringIncludes(stderr, 'src/auth_schema.ts:1:19: Expected identifier but found ";"');
   });
 });
 
-Deno.test("generate auth-schema keeps what a dropped plugin leaves, and names it", async () => {
-  await withAuthProject({ "src/auth.ts": authModule(PLUGINS) }, async (root) => {
+Deno.test("generate auth-schema leaves what a dropped plugin added in the database, and names it", async () => {
+  const imports = `import { authSchema } from "./auth_schema.ts";`;
+  const files = { "src/auth.ts": authModule(`schema: authSchema, ${PLUGINS}`, imports) };
+  await withAuthProject(files, async (root) => {
     await generate(root);
-    const before = await read(root, "src/auth_schema.ts");
-    await write(root, "src/auth.ts", authModule(""));
+    await write(root, "src/auth.ts", authModule("schema: authSchema,", imports));
     const { exitCode, stderr } = await generate(root);
     assertEquals(exitCode, 0);
-    for (const column of ["users.role", "users.banned", "sessions.impersonatedBy"]) {
+    for (const column of ["users.role", "users.banned", "sessions.impersonated_by"]) {
       assertStringIncludes(stderr, `${column} is kept: no option or plugin needs it`);
     }
-    assertEquals(await read(root, "src/auth_schema.ts"), before);
+    assert(!(await read(root, "src/auth_schema.ts")).includes("banned"));
+    assertEquals(await list(root, "migrations"), ["0001_auth_schema.sql"]);
   });
 });
 
-Deno.test("generate auth-schema reports another type of a column and changes nothing", async () => {
+Deno.test("generate auth-schema warns of another type of a column, also in the migration", async () => {
   const files = {
     "src/auth.ts": authModule(PLUGINS),
     "migrations/0001_auth.sql": `${AUTH_MIGRATION_SQL}
@@ -283,11 +212,12 @@ Deno.test("generate auth-schema reports another type of a column and changes not
 ALTER TABLE "users" ADD COLUMN "banned" text;`,
   };
   await withAuthProject(files, async (root) => {
-    const { exitCode, stdout } = await generate(root);
-    assertEquals(exitCode, 1);
-    assertStringIncludes(stdout, "users.banned is text in the migrations, but boolean is needed");
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 0);
+    const risk = "changes the type from text to boolean: values that do not fit";
+    assertStringIncludes(stderr, risk);
     const sql = await read(root, "migrations/0002_auth_schema.sql");
-    assert(!sql.includes(`"banned"`));
+    assertStringIncludes(sql, `-- Warning: ${risk}`);
   });
 });
 
@@ -306,9 +236,9 @@ export const people = pgTable("people", AUTH_USER_COLUMNS);`,
     assertEquals(exitCode, 1);
     assertStringIncludes(
       stdout,
-      `people is not defined in src/auth_schema.ts and lacks role: text("role"), banned:`,
+      `AuthConfig.schema.user is a table of yours, people, and lacks role: text("role"), banned:`,
     );
-    assert(!(await read(root, "migrations/0001_auth_schema.sql")).includes("people"));
+    assertEquals(await list(root, "."), ["package.json", "src"]);
   });
 });
 
@@ -318,7 +248,7 @@ Deno.test("generate auth-schema uses identity columns for serial ids and text fo
   await withAuthProject({ "src/auth.ts": generateId(`"serial"`) }, async (root) => {
     await generate(root);
     const sql = await read(root, "migrations/0001_auth_schema.sql");
-    assertStringIncludes(sql, `"id" bigint PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY NOT NULL`);
+    assertStringIncludes(sql, `"id" bigint PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY,`);
     assertStringIncludes(sql, `"user_id" bigint NOT NULL`);
     assertMatch(
       await read(root, "src/auth_schema.ts"),
@@ -328,7 +258,7 @@ Deno.test("generate auth-schema uses identity columns for serial ids and text fo
   await withAuthProject({ "src/auth.ts": generateId(`() => "x1"`) }, async (root) => {
     await generate(root);
     const sql = await read(root, "migrations/0001_auth_schema.sql");
-    assertStringIncludes(sql, `"id" text PRIMARY KEY NOT NULL`);
+    assertStringIncludes(sql, `"id" text PRIMARY KEY,`);
     assertStringIncludes(sql, `"user_id" text NOT NULL`);
   });
 });
@@ -431,6 +361,26 @@ export const handler = createAuthHandler(getConfiguredSessionAuth);
     assertEquals(await checkAuthTables(root, config), undefined);
     await write(root, "src/auth.ts", `${authModule("")}\nthrow new Error("no queue");`);
     assertStringIncludes(String(await checkAuthTables(root, config)), "no queue");
+  });
+});
+
+Deno.test("build, dev and generate permissions refuse an option that better-auth does not have", async () => {
+  const commands = [build, dev, generatePermissions];
+  const files = { "src/auth.ts": authModule("emailAndPassword: { enabeld: true } as any,") };
+  await withAuthProject(files, async (root) => {
+    await Deno.mkdir(join(root, "src/functions"), { recursive: true });
+    for (const command of commands) {
+      const args = [...command.name.split(" "), "--project", root];
+      const { exitCode, stderr } = await runInProcess(args, { commands });
+      assertEquals(exitCode, 3, command.name);
+      assertStringIncludes(stderr, "AuthConfig.emailAndPassword has no option enabeld");
+    }
+    // the tables of several configurations are not checked, but their options are
+    await write(root, "src/other.ts", authModule(""));
+    const args = ["build", "--project", root];
+    const { exitCode, stderr } = await runInProcess(args, { commands });
+    assertEquals(exitCode, 3);
+    assertStringIncludes(stderr, "AuthConfig.emailAndPassword has no option enabeld");
   });
 });
 
@@ -596,7 +546,7 @@ Deno.test("generate auth-schema adds only the limits to tables that AuthConfig.s
     assertEquals([exitCode, stderr], [0, ""]);
     const migration = await read(root, "migrations/0001_auth_schema.sql");
     assertEquals(migration.match(/CREATE TABLE.*/g), [
-      'CREATE TABLE IF NOT EXISTS "rate_limits" (',
+      'CREATE TABLE "rate_limits" (',
     ]);
     assertEquals((await generate(root, "--check")).exitCode, 0);
   });

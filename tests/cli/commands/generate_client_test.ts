@@ -78,7 +78,7 @@ Deno.test("generate client --from reads a document instead of the functions", as
     for (
       const [from, message] of [
         ["missing.json", "missing.json cannot be read"],
-        ["other.json", "other.json is not an OpenAPI document in JSON"],
+        ["other.json", "other.json is not an OpenAPI document"],
       ]
     ) {
       const { exitCode, stderr } = await generate(root, "--from", from);

@@ -906,12 +906,12 @@ Deno.test("generate infra refuses a path whose handlers would have their preflig
 
 Deno.test("generate infra allows the configured headers of API keys in errors of the gateway and at the CDN", async () => {
   const configure = (plugin: string) =>
-    `import { configureApiKeyAuth } from "@trellis/fn/auth";
-import { authUsers } from "@trellis/fn/auth/schema";
+    `import { defineAuth } from "@trellis/fn/auth";
 import { apikey, getDb } from "../../database.ts";
-configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers }, plugin: ${plugin} });
+const { apiKey } = defineAuth(getDb, { secret: "s", baseURL: "b", schema: { apikey } });
+const auth = apiKey({ plugin: ${plugin} });
 `;
-  const route = `${define("defineApiHandler", `{ auth: "api-key", cors: "https://a.example" }`)}`;
+  const route = `${define("defineApiHandler", `{ auth, cors: "https://a.example" }`)}`;
   const files = (plugin: string) => ({
     "src/database.ts": `import { pgTable, text } from "drizzle-orm/pg-core";
 const names = "configId name start prefix referenceId key refillInterval refillAmount lastRefillAt enabled rateLimitEnabled rateLimitTimeWindow rateLimitMax requestCount remaining lastRequest expiresAt createdAt updatedAt permissions metadata";

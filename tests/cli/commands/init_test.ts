@@ -75,7 +75,7 @@ Deno.test("init refuses wrong command lines, and a folder that is a file", async
   await withTempFolder({}, async (cwd) => {
     await Deno.writeTextFile(join(cwd, "file"), "");
     const cases: readonly [args: string[], exitCode: number, message: RegExp][] = [
-      [["api", "--runtime", "bun"], 2, /--runtime must be node or deno, got "bun"/],
+      [["api", "--runtime", "bun"], 2, /--runtime must be one of node, deno, got "bun"/],
       [["api", "more"], 2, /"more": trellis init \[folder\] \[options\]/],
       [["file"], 3, /file cannot be read: ENOTDIR/],
     ];

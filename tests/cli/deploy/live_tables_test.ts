@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { describeAbsentTables } from "../../../cli/deploy/live_tables.ts";
 import { readProject } from "../../../cli/config/read_project.ts";
-import { closeDrizzleClient } from "../../../database/providers/client.ts";
-import { withSession } from "../../../database/providers/with_session.ts";
+import { closeDrizzleClient, withSession } from "../../../database/providers/client.ts";
 import { withProject } from "../fixtures/analyse.ts";
 
 const MIGRATION = `CREATE TABLE notes (id uuid PRIMARY KEY, title text NOT NULL);

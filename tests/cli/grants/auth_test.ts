@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
-import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
+import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/tables/schema.ts";
 import {
   analyse,
   type Fixture,
@@ -23,11 +23,10 @@ const ROUTES =
 function withOrganizations(): Fixture {
   return {
     "get_db.ts": CONFIGURED["get_db.ts"],
-    "auth.ts":
-      `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+    "auth.ts": `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
       import { pgTable } from "drizzle-orm/pg-core";
       const organization = pgTable("orgs", {}); const member = pgTable("members", {});
-      configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema: { organization, member } });`,
+      export const { session } = defineAuth(getDb, { secret: "s", baseURL: "b", schema: { organization, member } });`,
   };
 }
 
@@ -320,28 +319,33 @@ testGrants([
     {
       ...withOrganizations(),
       "fn.ts": handler(
-        `import "./auth.ts";`,
+        `import { session } from "./auth.ts";`,
         "return 1;",
-        `{ auth: "session", organization: { role: "owner" } }`,
+        `{ auth: session({ organization: { role: "owner" } }) }`,
       ),
     },
   ],
   ["grants a handler without the option no organizations", CHECK, {
     ...withOrganizations(),
-    "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session", roles: ["admin"] }`),
+    "fn.ts": handler(
+      `import { session } from "./auth.ts";`,
+      "return 1;",
+      `{ auth: session({ roles: ["admin"] }) }`,
+    ),
   }],
   [
-    "grants a handler with auth api-key the tables of keys and owners",
+    "grants a handler with auth apiKey() the tables of keys and owners",
     "keys SELECT+UPDATE, people SELECT",
     {
       "get_db.ts": CONFIGURED["get_db.ts"],
       "auth.ts":
-        `import { configureApiKeyAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+        `import { AUTH_USER_COLUMNS, defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
       import { pgTable, text } from "drizzle-orm/pg-core";
       const columns = (names: string) => Object.fromEntries(names.split(" ").map((name) => [name, text(name)]));
       const apikey = pgTable("keys", columns("id configId name start prefix referenceId key refillInterval refillAmount lastRefillAt enabled rateLimitEnabled rateLimitTimeWindow rateLimitMax requestCount remaining lastRequest expiresAt createdAt updatedAt permissions metadata"));
-      const user = pgTable("people", columns("id")); configureApiKeyAuth(getDb, { schema: { apikey, user } });`,
-      "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "api-key" }`),
+      const user = pgTable("people", AUTH_USER_COLUMNS);
+      export const { apiKey } = defineAuth(getDb, { secret: "s", baseURL: "b", schema: { apikey, user } });`,
+      "fn.ts": handler(`import { apiKey } from "./auth.ts";`, "return 1;", `{ auth: apiKey() }`),
     },
   ],
   ["grants a handler with auth jwt nothing", "", {
@@ -547,26 +551,23 @@ Deno.test("analysePermissions() warns when a handler has auth session and nothin
   ]);
 });
 
-Deno.test("analysePermissions() warns when the tables of an option or a mode are not configured", async () => {
-  const getWarnings = async (options: string) =>
-    (await analyse({
-      ...CONFIGURED,
-      "fn.ts": handler(`import "./auth.ts";`, "return 1;", options),
-    }))
-      .warnings.map(({ message }) => message);
-  assertEquals(await getWarnings(`{ auth: "session", organization: {} }`), [
-    "the option organization needs the tables organization and member in AuthConfig.schema: requests will fail",
-  ]);
-  assertEquals(await getWarnings(`{ auth: "api-key" }`), [
-    "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with schema.apikey: requests will fail",
-  ]);
+Deno.test("analysePermissions() names the place of an option that better-auth does not have", async () => {
+  const { unresolved } = await analyse({
+    ...CONFIGURED,
+    "auth.ts": `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      const emailAndPassword: any = { enabeld: true };
+      export const { session } = defineAuth(getDb, { secret: "s", baseURL: "b", emailAndPassword });`,
+    "fn.ts": handler(`import { session } from "./auth.ts";`, "return 1;", `{ auth: session() }`),
+  });
+  assertEquals(unresolved.map(({ file, line }) => [file, line]), [["auth.ts", 3]]);
+  assertStringIncludes(unresolved[0].message, "AuthConfig.emailAndPassword has no option enabeld");
 });
 
 Deno.test("analysePermissions() warns when sessions have no column for the option roles", async () => {
   const roles = handler(
-    `import "./auth.ts";`,
+    `import { session } from "./auth.ts";`,
     "return 1;",
-    `{ auth: "session", roles: ["admin"] }`,
+    `{ auth: session({ roles: ["admin"] }) }`,
   );
   const getWarnings = async (files: Fixture) =>
     (await analyse({ ...CONFIGURED, ...files, "fn.ts": roles })).warnings.map(({ message }) =>
@@ -575,12 +576,12 @@ Deno.test("analysePermissions() warns when sessions have no column for the optio
   const missing = [
     "the option roles needs the column role in the table user of AuthConfig.schema: requests will fail",
   ];
-  assertEquals(await getWarnings({}), missing);
+  assertEquals(await getWarnings(withOrganizations()), missing);
   const withUser = (columns: string, options = "") => ({
-    "auth.ts": `import { AUTH_USER_COLUMNS, configureSessionAuth } from "@trellis/fn/auth";
+    "auth.ts": `import { AUTH_USER_COLUMNS, defineAuth } from "@trellis/fn/auth";
       import { getDb } from "./get_db.ts"; import { pgTable, text } from "drizzle-orm/pg-core";
       const user = pgTable("users", { ...AUTH_USER_COLUMNS, ${columns} });
-      configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: { user }, ${options} });`,
+      export const { session } = defineAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: { user }, ${options} });`,
   });
   assertEquals(await getWarnings(withUser(`plan: text("plan")`)), missing);
   assertEquals(await getWarnings(withUser(`role: text("role")`)), []);

@@ -8,7 +8,7 @@ const JOBS = {
     export const indexNote = defineJob({ name: "index-note", schema: z.object({ id: z.string() }), transaction: true })(
       async function indexNote({ payload, tx }) { await addB.on(tx, payload.id); });
     export const report = defineJob({ name: "report", schema: z.null() })(async () => { await readA(); });
-    export const daily = defineSchedule(report, { name: "daily", every: 86400, payload: null });`,
+    export const daily = defineSchedule(report, { name: "daily", everySeconds: 86400, payload: null });`,
 };
 const WORK = `import { defineJobQueueHandler, defineJobRelayHandler } from "@trellis/fn/jobs";
   import { getDrizzleClient } from "@trellis/fn/database";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { findMissingTables } from "../../../cli/grants/missing_tables.ts";
-import { readDeclaredSchema } from "../../../distsql/schema/read_declared.ts";
+import { readDeclaredSchema } from "../../../distsql/schema/fold_statement.ts";
 import { DatabaseOperation } from "../../../database/queries/table_permission.ts";
 
 const { Select, Update } = DatabaseOperation;

@@ -113,7 +113,7 @@ Deno.test("generate openapi writes the version of the setting or the option, and
     assertEquals(await read(), { ...later, openapi: "3.1.0" });
     const { exitCode, stderr } = await generate(root, "--openapi-version", "3.0");
     assertEquals(exitCode, 2);
-    assertStringIncludes(stderr, '--openapi-version must be 3.1 or 3.2, got "3.0"');
+    assertStringIncludes(stderr, '--openapi-version must be one of 3.1, 3.2, got "3.0"');
   });
 });
 

@@ -145,35 +145,22 @@ function hostile(): unknown[] {
   ];
 }
 
-Deno.test("buildErrorResponse() answers anything else that was thrown with 500, in either order of arguments", () => {
+Deno.test("buildErrorResponse() answers anything else that was thrown with 500", () => {
   for (const [i, value] of hostile().entries()) {
-    for (
-      const response of [buildErrorResponse(context, value), buildErrorResponse(value, context)]
-    ) {
-      assertEquals([response.statusCode, JSON.parse(response.body)], [500, {
-        message: "Internal Server Error",
-        code: "UNEXPECTED",
-        requestId: "lambda-id",
-        correlationId: "lambda-id",
-      }], String(i));
-    }
-    assertEquals(buildErrorResponse(value).statusCode, 500, String(i));
+    const response = buildErrorResponse(context, value);
+    assertEquals([response.statusCode, JSON.parse(response.body)], [500, {
+      message: "Internal Server Error",
+      code: "UNEXPECTED",
+      requestId: "lambda-id",
+      correlationId: "lambda-id",
+    }], String(i));
   }
 });
 
-Deno.test("buildErrorResponse() takes its arguments in either order, and works without a context", () => {
-  const error = new errors.NotFoundError("No such note");
-  const all = [
-    buildErrorResponse(context, error),
-    buildErrorResponse(error, context),
-    buildErrorResponse(error),
-    buildErrorResponse(error, undefined),
-    buildErrorResponse(undefined, error),
-  ];
-  for (const response of all) {
-    assertEquals([response.statusCode, JSON.parse(response.body).code], [404, "NOT_FOUND"]);
-  }
-  assertEquals(JSON.parse(all[2].body).requestId, undefined);
+Deno.test("buildErrorResponse() works without a context", () => {
+  const response = buildErrorResponse(undefined, new errors.NotFoundError("No such note"));
+  assertEquals(response.statusCode, 404);
+  assertEquals(JSON.parse(response.body), { message: "No such note", code: "NOT_FOUND" });
 });
 
 Deno.test("buildErrorResponse() knows an error of another copy of the package", async () => {

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { getSource } from "../../../core/http/api_event.ts";
 import type { ProxyResult } from "../../../core/mod.ts";
-import { isReadyResponse, toGatewayResult } from "../../../core/http/proxy_result.ts";
+import { toGatewayResult } from "../../../core/http/proxy_result.ts";
 import { UnexpectedError } from "../../../errors/mod.ts";
 import {
   createAlbEvent,
@@ -212,29 +212,5 @@ Deno.test("toGatewayResult() refuses what is no proxy result and says what to re
       UnexpectedError,
       "buildValidatedResponse",
     );
-  }
-});
-
-Deno.test("isReadyResponse() is true for what buildValidatedResponse gives, and for nothing that needs a second look", () => {
-  const headers = { "Content-Type": "application/json", "X-Correlation-Id": "c-1" };
-  const finished = { statusCode: 200, headers, body: "{}" };
-  assertEquals(isReadyResponse(finished, "c-1"), true);
-  const others: unknown[] = [
-    { ...finished, headers: { "Content-Type": "application/json" } },
-    { ...finished, headers: { ...headers, Evil: "a\r\nSet-Cookie: b" } },
-    { ...finished, headers: { ...headers, "Content-Type": "text/html\n" } },
-    { ...finished, headers: { ...headers, "X-Correlation-Id": "other" } },
-    { ...finished, headers: undefined },
-    { ...finished, cookies: ["a=1"] },
-    { ...finished, other: true },
-    { ...finished, body: undefined },
-    { ...finished, statusCode: 99 },
-    { ...finished, statusCode: "200" },
-    undefined,
-    null,
-    "text",
-  ];
-  for (const result of others) {
-    assertEquals(isReadyResponse(result as ProxyResult, "c-1"), false, JSON.stringify(result));
   }
 });

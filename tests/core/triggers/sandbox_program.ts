@@ -7,11 +7,10 @@ import { getRequestContext } from "../../../core/mod.ts";
 import { defineQueueHandler } from "../../../triggers/mod.ts";
 import { currentInvocation } from "../../../observability/invocation_context.ts";
 import { logInfo } from "../../../observability/mod.ts";
-import { getSettings } from "../../../observability/settings.ts";
 import { createLambdaContext } from "../../../testing/context.ts";
 import { createQueueEvent } from "../../../testing/trigger_events.ts";
 
-const seen: Record<string, unknown> = { isSequential: getSettings().singleConcurrency };
+const seen: Record<string, unknown> = {};
 const event = createQueueEvent(["a", "b", "c"].map((id) => ({ messageId: id, body: id })));
 
 let goOn = (): void => {};

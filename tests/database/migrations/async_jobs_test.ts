@@ -3,7 +3,7 @@ import { waitForJob } from "../../../database/migrations/async_jobs.ts";
 import type { MigrationContext } from "../../../database/migrations/context.ts";
 import { nameTables } from "../../../database/migrations/history.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
-import type { DistSqlJob } from "../../../distsql/translate/translation.ts";
+import type { DistSqlJob } from "../../../distsql/translate/context/translation.ts";
 import type { Row } from "../../../sql/session.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/mod.ts";
 import { connectionLost, fakeSession, heldLock, withDeadline } from "./migration_support.ts";

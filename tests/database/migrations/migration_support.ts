@@ -79,7 +79,7 @@ export async function withMigrationLab(
       logger: (line) => void lines.push(line),
       clock,
       onUndecided: undefined,
-      openClient: () => connection.createClient(undefined),
+      openClient: () => Promise.resolve(connection.createClient(undefined)),
       ...more,
     };
     await test({ context, session, clock, lines, rows: (text) => plain.query(text) });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { translateSources } from "../../../distsql/translate/translate_sources.ts";
+import { translateSources } from "../../../distsql/findings/translate_sources.ts";
 
 const TABLES = `
   CREATE TABLE notes (id int PRIMARY KEY, team int, title text, data jsonb, price numeric(10, 2));

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import {
   type CatalogEvidence,
-  indexOf,
+  dropIndexSql,
   lookUpStatement,
 } from "../../../database/migrations/recover.ts";
 import { withMigrationLab } from "./migration_support.ts";
@@ -136,22 +136,19 @@ Deno.test("lookUpStatement() reads EXTENSION and DATABASE by name", async () => 
   });
 });
 
-Deno.test("indexOf() names the index that a statement makes, and drops it in its table's schema", () => {
-  const cases: [sql: string, expected: ReturnType<typeof indexOf>][] = [
-    ["CREATE INDEX i ON t (a)", { name: "i", dropSql: "DROP INDEX IF EXISTS i" }],
-    ["create unique index concurrently if not exists I on only app.t (a)", {
-      name: "i",
-      dropSql: "DROP INDEX IF EXISTS app.I",
-    }],
-    ['CREATE INDEX ASYNC "I ""x" ON "App"."T" (a)', {
-      name: 'I "x',
-      dropSql: 'DROP INDEX IF EXISTS "App"."I ""x"',
-    }],
+Deno.test("dropIndexSql() drops the index that a statement makes in its table's schema", () => {
+  const cases: [sql: string, expected: string | undefined][] = [
+    ["CREATE INDEX i ON t (a)", "DROP INDEX IF EXISTS i"],
+    [
+      "create unique index concurrently if not exists I on only app.t (a)",
+      "DROP INDEX IF EXISTS app.I",
+    ],
+    ['CREATE INDEX ASYNC "I ""x" ON "App"."T" (a)', 'DROP INDEX IF EXISTS "App"."I ""x"'],
     ["CREATE INDEX ON t (a)", undefined],
     ["CREATE INDEX CONCURRENTLY ON t (a)", undefined],
     ["CREATE INDEX i", undefined],
     ["CREATE TABLE t (a int)", undefined],
     ["DROP INDEX i", undefined],
   ];
-  for (const [sql, expected] of cases) assertEquals(indexOf(sql), expected, sql);
+  for (const [sql, expected] of cases) assertEquals(dropIndexSql(sql), expected, sql);
 });

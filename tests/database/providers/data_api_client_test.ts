@@ -1,7 +1,7 @@
 /** What a project does through the Data API, with the client of AWS and a server that speaks its protocol. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../../auth/tables/migration.ts";
 import { createAuth, validateSession } from "../../../auth/mod.ts";
 import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {

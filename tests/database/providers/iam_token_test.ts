@@ -2,7 +2,7 @@ import { DsqlSigner } from "@aws-sdk/dsql-signer";
 import { Signer } from "@aws-sdk/rds-signer";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { createDsqlToken } from "../../../database/providers/dsql_token.ts";
+import { createDsqlToken } from "../../../database/providers/distsql.ts";
 import { readCredentials, signIamToken } from "../../../database/providers/iam_token.ts";
 import { createRdsToken } from "../../../database/providers/rds_token.ts";
 import { testSeed } from "../../support/seed.ts";

@@ -46,7 +46,8 @@ Deno.test("defineQuery() carries name, tables and transaction, and refuses what 
   );
   assertStringIncludes(error.message, "READ");
   assertThrows(() => createQueryFactory({} as never), ConfigurationError, "createQueryFactory");
-  assertThrows(() => defineQuery({} as never, async () => {}), ConfigurationError);
+  const without = defineQuery({}, async () => {});
+  assertEquals([without.queryName, without.tables], ["query", []]);
 });
 
 Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared statements live as long as the connection", async () => {

@@ -13,8 +13,8 @@ import {
   timestamp,
 } from "drizzle-orm/pg-core";
 import fc from "fast-check";
-import { RowMapper } from "../../../database/session/row_mapper.ts";
-import { toCells } from "../../../database/session/row_mapping.ts";
+import { mapRow } from "../../../database/session/row_mapper.ts";
+import { toCells } from "../../../database/session/client.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const { mapResultRow } = drizzleUtils as unknown as {
@@ -75,7 +75,7 @@ const path = fc.array(fc.constantFrom("a", "b", "c", "id", "title"), {
   maxLength: 3,
 });
 
-Deno.test("RowMapper.map() returns the objects of drizzle's mapResultRow for generated fields and rows", () => {
+Deno.test("mapRow() returns the objects of drizzle's mapResultRow for generated fields and rows", () => {
   const cases = fc.record({
     fields: fc.array(fc.record({ path, field }), { minLength: 1, maxLength: 8 }),
     nulls: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
@@ -99,7 +99,7 @@ Deno.test("RowMapper.map() returns the objects of drizzle's mapResultRow for gen
         nulls[at] ? null : TEXTS[(field as Column).columnType] ?? "5"
       );
       assertEquals(
-        new RowMapper(toCells(selected)).map(row, notNullable),
+        mapRow(toCells(selected), row, notNullable),
         mapResultRow(selected, row, notNullable) as Record<string, unknown>,
       );
     }),
@@ -107,12 +107,12 @@ Deno.test("RowMapper.map() returns the objects of drizzle's mapResultRow for gen
   );
 });
 
-Deno.test("RowMapper.map() keeps a field whose name is a property of all objects", () => {
+Deno.test("mapRow() keeps a field whose name is a property of all objects", () => {
   const fields = [
     { path: ["constructor", "id"], field: tables[0].id },
     { path: ["constructor", "title"], field: tables[0].title },
   ];
-  assertEquals(new RowMapper(toCells(fields)).map([1, "x"], undefined), {
+  assertEquals(mapRow(toCells(fields), [1, "x"], undefined), {
     constructor: { id: 1, title: "x" },
   } as never);
 });

@@ -1,9 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { countsRows, readCommand } from "../../../database/session/command_tag.ts";
+import { countsRows, readCommand } from "../../../database/providers/data_api_driver.ts";
 import { toParameterText } from "../../../database/session/parameter_text.ts";
-import { readTimestamp } from "../../../database/session/read_timestamp.ts";
-import { rawReader } from "../../../database/session/read_value.ts";
+import { rawReader, readTimestamp } from "../../../database/session/read_value.ts";
 import { findTypeId } from "../../../database/session/type_ids.ts";
 
 const times: [text: string, expected: string | number][] = [

@@ -5,7 +5,7 @@ import { sanitizeForDistSql } from "../../../database/mod.ts";
 import { translateForDistSql } from "../../../distsql/mod.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { checkRefusals } from "../../../distsql/server/rules/check.ts";
-import { loadStatementParser } from "../../../distsql/server/statements.ts";
+import { loadStatementParser } from "../../../distsql/server/syntax/statements.ts";
 import { RECREATED, REFUSED, STRIPPED, TRANSLATED, UNCHANGED } from "../translate/corpus.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { AGREEMENT_CASES } from "./agreement_cases.ts";

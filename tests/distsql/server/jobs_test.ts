@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import postgres from "postgres";
-import { validateIndexSql } from "../../../distsql/server/async_ddl.ts";
+import { validateIndexSql } from "../../../distsql/server/ddl.ts";
 import { createJobId, isJobId } from "../../../distsql/server/jobs.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";

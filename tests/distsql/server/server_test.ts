@@ -208,6 +208,7 @@ Deno.test("startDistSqlServer() refuses options that make no sense", async () =>
     typeof RangeError | typeof TypeError,
     string,
   ][] = [
+    [{ asOf: "2026-08-24" }, RangeError, "asOf must be 2026-08-25 or later, got 2026-08-24"],
     [{ asOf: "yesterday" }, RangeError, 'asOf must be a day, YYYY-MM-DD, got "yesterday"'],
     [{ jobDelayMs: -1 }, RangeError, "jobDelayMs must be a number from 0, got -1"],
     [{ limits: { rows: Number.NaN } }, RangeError, "rows must be a number from 0, got NaN"],

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { toBackendSql } from "../../../distsql/server/backend_sql.ts";
-import { loadStatementParser, SqlSyntaxError } from "../../../distsql/server/statements.ts";
+import { loadStatementParser, SqlSyntaxError } from "../../../distsql/server/syntax/statements.ts";
 
 const parse = await loadStatementParser();
 

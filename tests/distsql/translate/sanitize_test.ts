@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   RecreationRequiredError,
   UnsupportedStatementError,
-} from "../../../distsql/translate/errors.ts";
+} from "../../../distsql/translate/context/errors.ts";
 import { getIncompatibility } from "../../../distsql/registry/incompatibilities.ts";
 import { sanitizeForDistSql, translateForDistSql } from "../../../distsql/translate/sanitize.ts";
 import { STATEMENT_BREAKPOINT } from "../../../sql/statement.ts";
@@ -197,7 +197,7 @@ CREATE TABLE "p" ("id" uuid PRIMARY KEY, "m" "public"."mood" DEFAULT 'sad'::"pub
   ]);
   const later = translateForDistSql(`ALTER TABLE "p" ADD COLUMN "n" "mood";`, {
     enums: "check",
-    enumLabels: first.enumLabels,
+    declared: first.declared,
   });
   assertEquals(later.statements.map((statement) => statement.sql), [
     `ALTER TABLE "p" ADD COLUMN "n" text;`,
@@ -210,11 +210,11 @@ Deno.test("translateForDistSql() takes a column of a domain when it knows the do
   const created = translateForDistSql(
     "CREATE DOMAIN app.email AS text; CREATE TABLE t (id uuid PRIMARY KEY, a app.email)",
   );
-  assertEquals([created.refusals.length, created.domains], [0, ["app.email", "email"]]);
-  assertEquals(
-    sanitizeForDistSql("CREATE TABLE u (a email)", { domains: ["email"] }),
-    "CREATE TABLE u (a email)",
-  );
+  assertEquals(created.refusals, []);
+  const { declared } = created;
+  const later = "CREATE TABLE u (a app.email)";
+  assertEquals(sanitizeForDistSql(later, { declared }), later);
+  assertThrows(() => sanitizeForDistSql("CREATE TABLE u (a email)", { declared }), Error, "email");
 });
 
 Deno.test("sanitizeForDistSql() follows the options for CACHE, numeric and row security", () => {

@@ -5,6 +5,9 @@ import * as mini from "zod/mini";
 import type { ProxyResult } from "../../../core/mod.ts";
 import {
   type ApiRoute,
+  type AuthMethod,
+  type AuthMethodMode,
+  type AuthNeeds,
   buildOpenApiDocument,
   defineApiHandler,
   type DefineApiHandlerOptions,
@@ -138,6 +141,11 @@ Deno.test("buildOpenApiDocument() describes an operation that declares nothing",
   assertEquals([get.security, Object.keys(get.responses)], [[], ["200", "500", "503", "504"]]);
 });
 
+/** A value of the option `auth` that asks something of callers. */
+function value(mode: AuthMethodMode, needs: AuthNeeds = {}): AuthMethod {
+  return { mode, needs, authenticate: () => ({}) };
+}
+
 Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () => {
   const cases = [
     ["none", []],
@@ -145,8 +153,8 @@ Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () =
     ["session", [{ session: [] }]],
     ["authorizer", [{ authorizer: [] }]],
     ["authorizer-optional", [{}, { authorizer: [] }]],
-    ["api-key", [{ "api-key": [] }]],
-    ["jwt", [{ jwt: [] }]],
+    [value("api-key"), [{ "api-key": [] }]],
+    [value("jwt"), [{ jwt: [] }]],
   ] as const;
   for (const [auth, security] of cases) {
     const { get } = (await build(route("GET", "/x", { auth }))).paths["/x"];
@@ -155,27 +163,33 @@ Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () =
   }
 });
 
+const RESTRICTIONS: AuthNeeds[] = [
+  { roles: ["admin"] },
+  { authorize: () => true },
+  { organization: {} },
+  { freshWithinSeconds: 1 },
+];
+
 Deno.test("buildOpenApiDocument() has the 403 of handlers that refuse authenticated callers", async () => {
   const cases: [options: Json, statuses: string[], security: Json][] = [
     [{ auth: "session" }, ["200", "401", "403", "500", "503", "504"], [{ session: [] }]],
-    [{ auth: "session", roles: ["admin"] }, ["200", "401", "403", "500", "503", "504"], [{
-      session: [],
-    }]],
-    [{ auth: "session", authorize: () => true }, ["200", "401", "403", "500", "503", "504"], [{
-      session: [],
-    }]],
-    [{ auth: "session", organization: {} }, ["200", "401", "403", "500", "503", "504"], [{
-      session: [],
-    }]],
-    [{ auth: "session", freshWithinSeconds: 1 }, ["200", "401", "403", "500", "503", "504"], [{
-      session: [],
-    }]],
-    [{ auth: "session", optional: true }, ["200", "401", "403", "500", "503", "504"], [{}, {
-      session: [],
-    }]],
-    [{ auth: "api-key" }, ["200", "401", "429", "500", "503", "504"], [{ "api-key": [] }]],
+    ...RESTRICTIONS.map((needs): [Json, string[], Json] => [
+      { auth: value("session", needs) },
+      ["200", "401", "403", "500", "503", "504"],
+      [{ session: [] }],
+    ]),
     [
-      { auth: "api-key", permissions: { notes: ["read"] } },
+      { auth: value("session", { optional: true }) },
+      ["200", "401", "403", "500", "503", "504"],
+      [{}, { session: [] }],
+    ],
+    [
+      { auth: value("api-key") },
+      ["200", "401", "429", "500", "503", "504"],
+      [{ "api-key": [] }],
+    ],
+    [
+      { auth: value("api-key", { permissions: { notes: ["read"] } }) },
       ["200", "401", "403", "429", "500", "503", "504"],
       [{ "api-key": [] }],
     ],

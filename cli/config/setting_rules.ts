@@ -1,0 +1,112 @@
+import { type Check, isText } from "./settings.ts";
+
+/** The expected value of a setting, and its check. */
+export type Rule = readonly [what: string, check: Check];
+
+/** The rules of the settings that a group may have. */
+export type Rules = Readonly<Record<string, Rule>>;
+
+/** A table of named entries: `infra.queues`. */
+export interface TableRules {
+  readonly name: Rule;
+  /** The rule of an entry as a whole. */
+  readonly entry?: Rule;
+  /** The rules of the settings of an entry. */
+  readonly rules?: Rules;
+}
+
+/** A setting that is on or off. */
+export const FLAG: Rule = ["true or false", (value) => typeof value === "boolean"];
+
+/** A setting with any number, which Terraform checks. */
+export const NUMBER: Rule = ["a number", (value) => typeof value === "number"];
+
+/** A setting with a text. */
+export const TEXT: Rule = ["a text", isText];
+
+/** A setting with texts. */
+export const TEXTS: Rule = [
+  "a list of strings",
+  (value) => Array.isArray(value) && value.length > 0 && value.every(isText),
+];
+
+/** Names of queues, topics and buses become parts of longer names, whose length AWS limits. */
+export const RESOURCE_NAME: Rule = [
+  "letters, digits, hyphens and underscores, at most 40",
+  (value) => typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value),
+];
+
+/** Names of buckets have only lower-case letters. */
+export const BUCKET_NAME: Rule = [
+  "lower-case letters, digits and hyphens, at most 40",
+  (value) => typeof value === "string" && /^[a-z0-9][a-z0-9-]{0,39}$/.test(value),
+];
+
+/** Returns the rule of a setting with a whole number. */
+export function whole(least: number, most: number): Rule {
+  return [
+    `a whole number from ${least} to ${most}`,
+    (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
+  ];
+}
+
+/** Returns the rule of a setting with a number. */
+export function range(least: number, most: number): Rule {
+  return [
+    `${least} to ${most}`,
+    (value) => typeof value === "number" && value >= least && value <= most,
+  ];
+}
+
+/** Returns the rule of a setting with one of some texts. */
+export function oneOf(...values: readonly string[]): Rule {
+  return [
+    values.map((value) => JSON.stringify(value)).join(" or "),
+    (value) => values.includes(value as string),
+  ];
+}
+
+/**
+ * Checks the settings of a group.
+ *
+ * @param path The path of the group: `infra.queues.mail`; empty for the whole configuration.
+ * @returns Errors that name the setting and what it must be.
+ */
+export function checkRules(path: string, settings: object, rules: Rules): string[] {
+  return Object.entries(settings).flatMap(([key, value]): string[] => {
+    if (value === undefined) return [];
+    const name = path === "" ? key : `${path}.${key}`;
+    if (!Object.hasOwn(rules, key)) {
+      const known = Object.keys(rules).join(", ") || "none";
+      return [`unknown setting ${name}; known settings: ${known}`];
+    }
+    return checkRule(name, value, rules[key]);
+  });
+}
+
+/** Checks a value; returns an error if it is invalid. */
+function checkRule(path: string, value: unknown, [what, check]: Rule): string[] {
+  return check(value) ? [] : [`${path} must be ${what}, got ${describe(value)}`];
+}
+
+/** Describes a value that a configuration computed, which may be no JSON. */
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? `a ${typeof value}`;
+  } catch {
+    return `a ${typeof value}`;
+  }
+}
+
+/** Checks the names and the settings of the entries of a table. */
+export function checkTable(
+  path: string,
+  entries: object,
+  { name: [what, isName], entry: rule, rules }: TableRules,
+): string[] {
+  return Object.entries(entries).flatMap(([name, entry]) => [
+    ...isName(name) ? [] : [`${path} has "${name}": use ${what}`],
+    ...rule === undefined ? [] : checkRule(`${path}.${name}`, entry, rule),
+    ...rules === undefined ? [] : checkRules(`${path}.${name}`, entry, rules),
+  ]);
+}
