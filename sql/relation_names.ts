@@ -160,8 +160,7 @@ class NameCollector {
     const reader = this.#reader;
     const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
     if (isRelation) {
-      const end = reader.findEnd(new Set(["CASCADE", "RESTRICT"]), 3);
-      this.#addList(this.#afterExists(2), end, "relation");
+      this.#addList(this.#afterExists(2), reader.droppedEnd(), "relation");
     } else if (reader.is(1, "TRIGGER") || reader.is(1, "POLICY")) {
       this.#add(reader.find("ON", 2) + 1, "relation");
     }

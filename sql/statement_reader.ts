@@ -133,6 +133,17 @@ export class StatementReader {
     return this.skip(this.skip(2, "IF", "EXISTS"), "ONLY");
   }
 
+  /** Returns the ranges of the actions of ALTER TABLE. */
+  alterActions(): [number, number][] {
+    return this.list(this.skip(this.nameEnd(this.alteredTableAt()), "*"), this.size);
+  }
+
+  /** Returns the end of the names in DROP, before CASCADE or RESTRICT. */
+  droppedEnd(): number {
+    const last = this.size - 1;
+    return this.is(last, "CASCADE") || this.is(last, "RESTRICT") ? last : this.size;
+  }
+
   /**
    * Returns the ranges between the commas of a level, as `[from, to)`; empty for an empty range.
    */

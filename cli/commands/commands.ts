@@ -22,11 +22,8 @@ import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
-import { jobsCancel, jobsRetry } from "./jobs_change.ts";
-import { jobsList } from "./jobs_list.ts";
-import { jobsShow } from "./jobs_show.ts";
-import { secretsList } from "./secrets_list.ts";
-import { secretsSet } from "./secrets_set.ts";
+import { jobsCancel, jobsList, jobsRetry, jobsShow } from "./jobs.ts";
+import { secretsList, secretsSet } from "./secrets.ts";
 
 /** All commands in the order of the help. */
 export const COMMANDS: readonly Command[] = [

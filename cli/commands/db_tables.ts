@@ -3,21 +3,13 @@ import { ExitCode, UsageError } from "../terminal/command.ts";
 
 /** Migrations by what needs the tables; each module is loaded when its SQL is printed. */
 const MIGRATIONS: Readonly<Record<string, () => Promise<string>>> = {
-  async changes(): Promise<string> {
-    return (await import("../../jobs/changes/migration.ts")).CHANGES_MIGRATION_SQL;
-  },
-  async connections(): Promise<string> {
-    return (await import("../../realtime/migration.ts")).SUBSCRIPTION_MIGRATION_SQL;
-  },
-  async idempotency(): Promise<string> {
-    return (await import("../../idempotency/migration.ts")).IDEMPOTENCY_MIGRATION_SQL;
-  },
-  async jobs(): Promise<string> {
-    return (await import("../../jobs/migration.ts")).JOBS_MIGRATION_SQL;
-  },
-  async "rate-limits"(): Promise<string> {
-    return (await import("../../database/rate_limits/migration.ts")).RATE_LIMIT_MIGRATION_SQL;
-  },
+  changes: async () => (await import("../../jobs/changes/migration.ts")).CHANGES_MIGRATION_SQL,
+  connections: async () => (await import("../../realtime/migration.ts")).SUBSCRIPTION_MIGRATION_SQL,
+  idempotency: async () =>
+    (await import("../../idempotency/migration.ts")).IDEMPOTENCY_MIGRATION_SQL,
+  jobs: async () => (await import("../../jobs/migration.ts")).JOBS_MIGRATION_SQL,
+  "rate-limits": async () =>
+    (await import("../../database/rate_limits/migration.ts")).RATE_LIMIT_MIGRATION_SQL,
 };
 
 const FEATURES = Object.keys(MIGRATIONS);

@@ -1,4 +1,5 @@
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
+import { compareLocations } from "../project/findings.ts";
 import type { Place } from "../project/source_map.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
@@ -6,7 +7,6 @@ import { finishGenerated } from "../terminal/finish_generated.ts";
 import { toProjectPath } from "../files/generated_files.ts";
 import { count, summarizeList } from "../terminal/generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
-import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProject } from "../config/read_project.ts";
 
@@ -126,9 +126,4 @@ function listOperations({ paths }: OpenApiDocument): object[] {
       operationId: (operation as { operationId: string }).operationId,
     }))
   );
-}
-
-function compareLocations(one: OpenApiFinding, other: OpenApiFinding): number {
-  if (one.file !== other.file) return one.file < other.file ? -1 : 1;
-  return one.line - other.line || (one.message < other.message ? -1 : 1);
 }

@@ -120,7 +120,7 @@ const MAX_DEPTH = 5;
 export function joinDatabaseClients(all: readonly DatabaseClients[]): DatabaseClients {
   return {
     providers: [...new Set(all.flatMap(({ providers }) => providers))],
-    variables: all.flatMap(({ variables }) => variables),
+    variables: [...new Map(all.flatMap(({ variables }) => variables))],
     usesIam: all.some(({ usesIam }) => usesIam),
   };
 }

@@ -14,13 +14,14 @@ import {
   type TerraformVariable,
 } from "./infra_plan.ts";
 import {
+  findJobErrors,
+  findJobWarnings,
   isRelay,
   renderChangeStream,
   renderChangesTrigger,
   renderJobAlarms,
   runsInsertedJobs,
 } from "./job_files.ts";
-import { findJobErrors, findJobWarnings } from "./job_problems.ts";
 import { renderMail } from "./mail_file.ts";
 import { NAMING } from "./names.ts";
 import { findMigrationErrors } from "./migration_function.ts";

@@ -2,7 +2,7 @@ import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { ACCOUNT_FILES } from "./account_files.ts";
 import type { ConfigParts } from "./config_file.ts";
-import { ENV_EXAMPLE } from "./database_files.ts";
+import { ENV_EXAMPLE } from "./common_files.ts";
 import { JOB_FILES } from "./job_files.ts";
 import { AUTH_ROUTE_FILES, renderAuthConfig, renderNotes } from "./note_files.ts";
 import type { TemplateName } from "./template_name.ts";

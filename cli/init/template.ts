@@ -1,8 +1,7 @@
 import { ciFiles } from "./ci_files.ts";
 import { renderConfig } from "./config_file.ts";
-import { DATABASE_FILES } from "./database_files.ts";
+import { COMMON_FILES } from "./common_files.ts";
 import { denoFiles } from "./deno_files.ts";
-import { HEALTH_FILES } from "./health_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import type { ProjectRuntime } from "./project_runtime.ts";
 import { PROJECT_TEMPLATES } from "./project_template.ts";
@@ -42,8 +41,7 @@ export function createProjectFiles(
       "# Copy to .env to override settings. trellis dev generates missing secrets. Never commit .env.\n\n" +
       chosen.envExample,
     "trellis.config.ts": renderConfig(name, chosen.config, withCi),
-    ...DATABASE_FILES,
-    ...HEALTH_FILES,
+    ...COMMON_FILES,
     ...chosen.files,
     ...withCi ? ciFiles(name, runtime) : {},
   };

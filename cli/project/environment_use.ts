@@ -17,7 +17,8 @@ export function readsEnvironment(
   if (known !== undefined) return ENVIRONMENT.includes(known.name);
   const reads = (each: AnyNode) => readsEnvironment(syntax, each, seen);
   if (node.type === "Identifier") {
-    return node.name === "__trellisEnvironment" || listValues(syntax, node).some(reads);
+    return node.name === "__trellisEnvironment" ||
+      listValues(syntax, node, new Set()).some(reads);
   }
   if (node.type === "MemberExpression" && !node.computed) {
     const name = (node.property as AnyNode).name as string;
@@ -34,11 +35,13 @@ export function listDeciding(
   syntax: BundleSyntax,
   expression: AnyNode,
   name: string,
-  seen: Set<AnyNode> = new Set(),
+  seen: Set<string> = new Set(),
 ): AnyNode[] {
   const node = unwrap(expression);
-  if (seen.has(node)) return [];
-  seen.add(node);
+  // functions may call each other
+  const step = `${node.start}:${node.end}:${name}`;
+  if (seen.has(step)) return [];
+  seen.add(step);
   const decide = (each: AnyNode) => listDeciding(syntax, each, name, seen);
   if (node.type === "ObjectExpression") {
     const own = findProperty(node, name);
@@ -46,12 +49,12 @@ export function listDeciding(
     return (node.properties as AnyNode[]).filter(({ type }) => type === "SpreadElement")
       .flatMap(({ argument }) => decide(argument as AnyNode));
   }
-  const values = node.type === "Identifier" ? listValues(syntax, node) : [];
+  const values = node.type === "Identifier" ? listValues(syntax, node, seen) : [];
   return values.length === 0 ? [node] : values.flatMap(decide);
 }
 
 /** Lists the expressions that a name may stand for: of a constant, or what calls give a parameter. */
-function listValues(syntax: BundleSyntax, node: AnyNode): AnyNode[] {
+function listValues(syntax: BundleSyntax, node: AnyNode, seen: Set<string>): AnyNode[] {
   const name = node.name as string;
   const local = findDeclaration(syntax, node);
   if (local === undefined) {
@@ -65,5 +68,7 @@ function listValues(syntax: BundleSyntax, node: AnyNode): AnyNode[] {
   const property = properties.find(({ value }) => value && bindsName(value as AnyNode, name));
   return property === undefined
     ? given
-    : given.flatMap((each) => listDeciding(syntax, each, String(getKey(property.key as AnyNode))));
+    : given.flatMap((each) =>
+      listDeciding(syntax, each, String(getKey(property.key as AnyNode)), seen)
+    );
 }

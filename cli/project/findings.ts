@@ -29,11 +29,16 @@ export class Findings {
 
   /** Returns the findings, sorted by file, line and message. */
   list(): Finding[] {
-    return [...this.#found.values()].sort((a, b) =>
-      compareText(a.file, b.file) || a.line - b.line || compareText(a.message, b.message)
-    );
+    return [...this.#found.values()].sort(compareLocations);
   }
 }
+
+/** Compares findings by file, line and message. */
+export function compareLocations(a: Located, b: Located): number {
+  return compareText(a.file, b.file) || a.line - b.line || compareText(a.message, b.message);
+}
+
+type Located = Place & { readonly message: string };
 
 /**
  * Compares strings independent of the locale.

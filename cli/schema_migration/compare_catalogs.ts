@@ -126,7 +126,7 @@ function dropTables(have: Catalog, want: Catalog, { drops }: Decisions): Step[] 
  * @param created The statements that create all of the schema.
  * @returns New enums and values, and what must be written by hand.
  */
-export function compareEnums(
+function compareEnums(
   have: readonly CatalogEnum[],
   want: readonly CatalogEnum[],
   created: readonly string[],

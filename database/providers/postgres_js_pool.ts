@@ -20,12 +20,6 @@ interface Generation {
   isSpent: boolean;
 }
 
-/** A statement or transaction that is awaited. */
-interface Visit {
-  readonly generation: Generation;
-  isOver: boolean;
-}
-
 const REPLACED = "CONNECTION_REPLACED";
 
 /** Errors of sockets that could not be opened. */
@@ -77,11 +71,17 @@ export class PostgresPool {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
     if (waking !== undefined) await waking;
     const generation = this.#current ??= this.#open();
-    const visit: Visit = { generation, isOver: false };
     generation.active++;
+    let isOver = false;
+    const leave = (): void => {
+      if (isOver) return;
+      isOver = true;
+      generation.active--;
+      if (generation.isSpent) this.#retire(generation);
+    };
     const forget = onDeadline(() => {
       this.#spend(generation);
-      this.#leave(visit);
+      leave();
     });
     try {
       return await work(generation.sql, forget !== NO_DEADLINE);
@@ -92,15 +92,8 @@ export class PostgresPool {
     } finally {
       this.#rest.used();
       forget();
-      this.#leave(visit);
+      leave();
     }
-  }
-
-  #leave(visit: Visit): void {
-    if (visit.isOver) return;
-    visit.isOver = true;
-    visit.generation.active--;
-    if (visit.generation.isSpent) this.#retire(visit.generation);
   }
 
   /** End of the last statement or transaction, on the clock of `performance.now()`. */

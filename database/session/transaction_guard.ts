@@ -35,7 +35,7 @@ export function findTransactionState(client: object): TransactionState | undefin
 
 /** Checks whether a client is that of a transaction on a server without savepoints. */
 export function isFlatTransaction(client: object): boolean {
-  return findTransactionState(client)?.savepoints === false;
+  return findTransactionState(client)?.rules.savepoints === false;
 }
 
 const guarded: WeakSet<object> = new WeakSet();
@@ -85,7 +85,7 @@ function watchTransaction(tx: Transaction, state: TransactionState): void {
   tx.transaction = function guardedSavepoint<T>(
     fn: (inner: Transaction) => Promise<T>,
   ): Promise<T> {
-    if (!state.savepoints) return Promise.reject(createSavepointError());
+    if (!state.rules.savepoints) return Promise.reject(createSavepointError());
     return nest((inner) => {
       watchTransaction(inner as Transaction, state);
       return fn(inner as Transaction);

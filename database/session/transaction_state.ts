@@ -46,11 +46,6 @@ export class TransactionState {
     this.rules = rules;
   }
 
-  /** True if the server supports savepoints. */
-  get savepoints(): boolean {
-    return this.rules.savepoints;
-  }
-
   /**
    * Runs the whole transaction. Turns a COMMIT without an answer into
    * {@link CommitOutcomeUnknownError}.

@@ -153,7 +153,7 @@ export function foldAlterTable(
   const table = findObject(schema.tables, written);
   if (table === undefined) return foldRenameRelation(schema, reader);
   const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };
-  const actions = reader.list(reader.skip(written.end, "*"), reader.size)
+  const actions = reader.alterActions()
     .toSorted((a, b) => alterPass(reader, a[0]) - alterPass(reader, b[0]));
   for (const [from, to] of actions) foldAction(fold, from, to);
   fold.pending.sort((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));

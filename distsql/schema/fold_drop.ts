@@ -75,8 +75,7 @@ export function foldDrop(schema: SchemaDraft, reader: StatementReader): void {
   const kind = reader.key(isMaterialized ? 2 : 1);
   const start = reader.skip(reader.skip(isMaterialized ? 3 : 2, "CONCURRENTLY"), "IF", "EXISTS");
   const cascades = reader.is(reader.size - 1, "CASCADE");
-  const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
-  const written = reader.list(start, end).map(([from]) => readObject(reader, from));
+  const written = reader.list(start, reader.droppedEnd()).map(([from]) => readObject(reader, from));
   const keysIn = (map: ReadonlyMap<string, ObjectName>): string[] =>
     written.flatMap((name) => findObject(map, name) ?? []).map(getKey);
   switch (kind) {

@@ -1,3 +1,18 @@
+const FAULTS = [
+  "OC000",
+  "OC001",
+  "cut-at-statement",
+  "cut-before-commit",
+  "cut-after-commit",
+  "unavailable-before-commit",
+  "unavailable-after-commit",
+  "waking",
+  "access-denied",
+  "too-many-connections",
+  "connection-rate",
+  "job-failed",
+] as const;
+
 /**
  * Fault to inject.
  *
@@ -11,19 +26,7 @@
  *   refused.
  * - `job-failed`: an asynchronous job fails.
  */
-export type DistSqlFault =
-  | "OC000"
-  | "OC001"
-  | "cut-at-statement"
-  | "cut-before-commit"
-  | "cut-after-commit"
-  | "unavailable-before-commit"
-  | "unavailable-after-commit"
-  | "waking"
-  | "access-denied"
-  | "too-many-connections"
-  | "connection-rate"
-  | "job-failed";
+export type DistSqlFault = (typeof FAULTS)[number];
 
 /** Conditions for injecting a fault. */
 export interface DistSqlInjection {
@@ -68,12 +71,6 @@ interface PendingFault extends DistSqlInjection {
   remaining: number;
   toSkip: number;
 }
-
-const FAULTS: readonly DistSqlFault[] = [
-  ...["OC000", "OC001", "cut-at-statement", "cut-before-commit", "cut-after-commit"] as const,
-  ...["unavailable-before-commit", "unavailable-after-commit"] as const,
-  ...["waking", "access-denied", "too-many-connections", "connection-rate", "job-failed"] as const,
-];
 
 function checkCount(name: string, value: number, least: number): number {
   if ((Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && value >= least) {

@@ -50,10 +50,9 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 /** True if an identity is added to a column other than bigint, which recreates the table at run time. */
 function addsIdentityByRecreation(statement: StatementReader, t: StatementTranslation): boolean {
   if (!statement.is(0, "ALTER", "TABLE")) return false;
-  const at = statement.alteredTableAt();
-  const written = readObject(statement, at);
+  const written = readObject(statement, statement.alteredTableAt());
   const table = findObject(t.before.tables, written);
-  return table !== undefined && statement.list(written.end, statement.size).some(([from]) => {
+  return table !== undefined && statement.alterActions().some(([from]) => {
     const column = statement.skip(from + 1, "COLUMN");
     if (!statement.is(from, "ALTER") || !statement.is(column + 1, "ADD", "GENERATED")) return false;
     const { type } = table.columns.find(({ name }) => name === readPart(statement, column)) ?? {};

@@ -140,7 +140,7 @@ export function lowerAlterTable(lowering: Lowering): Lowered[] {
     head: reader.text(0, written.end),
     tableText: reader.text(nameAt, written.end),
     tableName: written.name,
-    ranges: reader.list(reader.skip(written.end, "*"), reader.size),
+    ranges: reader.alterActions(),
     lead: [],
     actions: [],
     tail: [],

@@ -95,8 +95,7 @@ export function lowerAlterEnum(lowering: Lowering): Lowered[] | undefined {
 
 /** Translates DROP TYPE, which needs no statement. */
 export function lowerDropEnum({ reader, before, t }: Lowering): Lowered[] | undefined {
-  const end = reader.findEnd(new Set(["CASCADE", "RESTRICT"]), 2);
-  const names = reader.list(reader.skip(2, "IF", "EXISTS"), end);
+  const names = reader.list(reader.skip(2, "IF", "EXISTS"), reader.droppedEnd());
   const found = names.flatMap(([at]) => findObject(before.enums, readObject(reader, at)) ?? []);
   if (found.length < names.length) return undefined;
   t.apply("type-enum-check");

@@ -63,7 +63,7 @@ const SORT_ENDS: ReadonlySet<string> = keywordSet(`
 const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
 
 /** Checks whether the labels of an enum are in text order, so that text compares like the enum. */
-export function hasTextOrder({ labels }: DeclaredEnum): boolean {
+function hasTextOrder({ labels }: DeclaredEnum): boolean {
   return labels.every((label, at) =>
     at === 0 || Buffer.compare(Buffer.from(labels[at - 1]), Buffer.from(label)) < 0
   );

@@ -38,7 +38,7 @@ function nameConstraints(
   if (names.size === 0 || !reader.is(0, "ALTER", "TABLE")) return reader;
   const edits = new TokenEdits(reader);
   const start = reader.nameEnd(reader.alteredTableAt());
-  for (const [from, to] of reader.list(reader.skip(start, "*"), reader.size)) {
+  for (const [from, to] of reader.alterActions()) {
     const isConstraint = isTableConstraint(reader, from + 1);
     if (isConstraint && !takesName(reader, from + 1, to)) continue;
     for (const [at, name] of names) {

@@ -31,7 +31,7 @@ function serialColumn(
  */
 export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
   const cascades = reader.is(reader.size - 1, "CASCADE");
-  const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
+  const end = reader.droppedEnd();
   const start = reader.skip(2, "IF", "EXISTS");
   const lowered: Lowered[] = [];
   const kept: string[] = [];

@@ -155,9 +155,7 @@ function getGuard(reader: StatementReader, at: number, nameAt: number): Guard {
 
 /** Counts the actions of an ALTER TABLE; 0 for another statement. */
 export function countActions(reader: StatementReader): number {
-  if (!reader.is(0, "ALTER", "TABLE")) return 0;
-  const end = reader.nameEnd(reader.alteredTableAt());
-  return reader.list(reader.skip(end, "*"), reader.size).length;
+  return reader.is(0, "ALTER", "TABLE") ? reader.alterActions().length : 0;
 }
 
 /**
@@ -200,8 +198,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     known: findTable(reader, nameAt, t),
   };
   const guard = getGuard(reader, 2, nameAt);
-  const start = reader.key(table.end) === "*" ? table.end + 1 : table.end;
-  const actions: Action[] = reader.list(start, reader.size).map(([from, to]) => ({
+  const actions: Action[] = reader.alterActions().map(([from, to]) => ({
     from,
     text: reader.text(from, to),
     result: translateAction({ reader, from, to, target, t }),

@@ -36,7 +36,7 @@ const FUNCTIONS: ReadonlySet<string> = keywordSet(`
  *
  * @param name Name of the function, without its schema.
  */
-export function isExtensionFunction(name: string): boolean {
+function isExtensionFunction(name: string): boolean {
   return FUNCTIONS.has(name) || /^st_[a-z]/.test(name); // PostGIS
 }
 
@@ -76,7 +76,7 @@ function hasType(reader: StatementReader, at: number, t: StatementTranslation): 
  * @param at Position of `::` or CAST.
  * @param t Receives the refusal.
  */
-export function checkCast(reader: StatementReader, at: number, t: StatementTranslation): void {
+function checkCast(reader: StatementReader, at: number, t: StatementTranslation): void {
   const typeAt = reader.key(at) === "::" ? at + 1 : castTypeAt(reader, at + 1);
   if (typeAt < 0 || !reader.isName(typeAt) || hasType(reader, typeAt, t)) return;
   const type = reader.text(typeAt, reader.nameEnd(typeAt));

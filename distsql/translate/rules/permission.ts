@@ -50,8 +50,7 @@ export function translateGrant(reader: StatementReader, t: StatementTranslation)
 /** Rejects CREATE, ALTER and DROP of a system schema. */
 export function refusesSystemSchema(reader: StatementReader, t: StatementTranslation): boolean {
   const at = reader.skip(2, "IF", "EXISTS");
-  const end = reader.findEnd(new Set(["CASCADE", "RESTRICT"]), at);
-  const names = reader.key(0) === "DROP" ? reader.list(at, end) : [[at, at + 1]];
+  const names = reader.key(0) === "DROP" ? reader.list(at, reader.droppedEnd()) : [[at, at + 1]];
   if (!names.some(([from]) => isSystemSchema(reader, from))) return false;
   t.refuse("system-schema", `${reader.key(0)} SCHEMA of a system schema`);
   return true;

@@ -69,6 +69,27 @@ Deno.test("generate permissions gives the same in another folder, and changes no
   assertEquals(texts[0], texts[1]);
 });
 
+Deno.test("generate permissions hints at queries that a function may not need, and how to split them", async () => {
+  const files = {
+    "repository.ts": `import { dropC, readA } from "./queries.ts";
+      export const createRepository = () => ({ read: () => readA(), drop: () => dropC() });`,
+    "src/functions/queue/read-a.ts": handler(
+      `import { createRepository } from "../../../repository.ts";`,
+      "return createRepository().read();",
+    ),
+  };
+  await withProject(files, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals(exitCode, 0, stdout + stderr);
+    assertMatch(
+      stderr,
+      /^hint repository\.ts:2: .* is granted, but no code names the member drop that has it: if the function does not need it, export each member as a constant of its own \(ReadA\)\n$/,
+    );
+    const { hints } = JSON.parse((await generate(root, "--check", "--json")).stdout);
+    assertEquals(hints.length, 1);
+  });
+});
+
 Deno.test("generate permissions --check names stale files, exits with 1 and writes nothing", async () => {
   await withProject(FILES, async (root) => {
     const missing = await generate(root, "--check");

@@ -1,8 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
-import { jobsCancel, jobsRetry } from "../../../cli/commands/jobs_change.ts";
-import { jobsList } from "../../../cli/commands/jobs_list.ts";
-import { jobsShow } from "../../../cli/commands/jobs_show.ts";
+import { jobsCancel, jobsList, jobsRetry, jobsShow } from "../../../cli/commands/jobs.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
 import { createJobWorker, defineJob } from "../../../jobs/mod.ts";
 import { createJobsTable } from "../../jobs/jobs_database.ts";

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { secretsList } from "../../../cli/commands/secrets_list.ts";
-import { secretsSet } from "../../../cli/commands/secrets_set.ts";
+import { secretsList, secretsSet } from "../../../cli/commands/secrets.ts";
 import {
   getSecretsEnvironment,
   type SecretsServer,

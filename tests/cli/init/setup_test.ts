@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DATABASE_FILES } from "../../../cli/init/database_files.ts";
+import { COMMON_FILES } from "../../../cli/init/common_files.ts";
 
 const ROOT = join(import.meta.dirname!, "../../..");
 
@@ -9,7 +9,7 @@ Deno.test("a new project's tests print the error of a handler that fails, and no
   const folder = await Deno.makeTempDir();
   try {
     const at = (file: string) => JSON.stringify(pathToFileURL(join(ROOT, file)).href);
-    const setup = DATABASE_FILES["tests/setup.ts"]
+    const setup = COMMON_FILES["tests/setup.ts"]
       .replace('"@trellis/fn/testing"', at("testing/mod.ts"));
     await Deno.writeTextFile(join(folder, "setup.ts"), setup);
     await Deno.writeTextFile(

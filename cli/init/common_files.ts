@@ -1,7 +1,7 @@
 import { withoutMargins } from "./margin.ts";
 
-/** The connection to the database and its use in tests, which every template has. */
-export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
+/** The files that every template has: the connection to the database, its use in tests, and a health route with its test. */
+export const COMMON_FILES: Readonly<Record<string, string>> = withoutMargins({
   "src/database.ts":
     `|import { createQueryFactory, type DatabaseConfig, getDrizzleClient } from "@trellis/fn/database";
 |import { getOptionalEnv } from "@trellis/fn/env";
@@ -46,6 +46,28 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
 |    await database.close();
 |  }
 |}
+`,
+  "src/functions/api/health.get.ts":
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
+|import * as z from "zod";
+|
+|export const handler = defineApiHandler({
+|  responses: { 200: z.object({ status: z.literal("ok") }) },
+|  openapi: { summary: "Check the health of the service", tags: ["service"] },
+|  timeout: 5,
+|})(() => reply(200, { status: "ok" }));
+`,
+  "tests/health.test.ts": `|import "./setup.ts";
+|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+|import assert from "node:assert/strict";
+|import { test } from "node:test";
+|import { handler } from "../src/functions/api/health.get.ts";
+|
+|test("GET /health responds", async () => {
+|  const response = await handler(createRestApiEvent(), createLambdaContext());
+|  assert.equal(response.statusCode, 200);
+|  assert.deepEqual(JSON.parse(response.body), { status: "ok" });
+|});
 `,
 });
 

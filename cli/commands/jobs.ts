@@ -1,0 +1,267 @@
+import process from "node:process";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+  UsageError,
+} from "../terminal/command.ts";
+import type { JobState } from "../../jobs/job_admin.ts";
+import { databaseOptions } from "../database/database_options.ts";
+import { renderTable } from "../database/text_table.ts";
+import { count } from "../terminal/generated_report.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { DatabaseError } from "../../errors/database_errors.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
+import { readProjectConfig } from "../config/read_project.ts";
+import { findDatabaseOrLocal } from "../database/local_database_target.ts";
+
+/** The command `trellis jobs list`. */
+export const jobsList: Command = {
+  name: "jobs list",
+  summary: "Lists background jobs with their states and errors.",
+  description: [
+    "Reads the table trellis_jobs, the last enqueued jobs first. Payloads are not printed: see\n" +
+    "trellis jobs show.",
+  ],
+  options: [
+    {
+      name: "state",
+      value: "state",
+      values: ["queued", "running", "done", "dead", "cancelled"] satisfies JobState[],
+      description: "Only jobs that are queued, running, done, dead or cancelled.",
+    },
+    { name: "job", value: "name", description: "Only jobs with this name." },
+    { name: "limit", value: "number", description: "Maximum number of jobs. Default: 50." },
+    ...databaseOptions(),
+  ],
+  examples: [
+    ["trellis jobs list --state dead", "the jobs that failed for the last time"],
+    ["trellis jobs list --job send-mail --limit 500 --json", "as JSON"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "The jobs are listed.",
+    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+  },
+  run: list,
+};
+
+async function list(context: CommandContext): Promise<CommandResult> {
+  const { options, output } = context;
+  const { listJobs } = await import("../../jobs/job_admin.ts");
+  const state = options.state as JobState | undefined;
+  const limit = readLimit(options.limit as string | undefined);
+  const name = options.job as string | undefined;
+  const [label, jobs] = await withJobsDatabase(
+    context,
+    (db) => listJobs(db, { state, name, limit }),
+  );
+  const rows = jobs.map((job) => [
+    job.id,
+    job.name,
+    job.state,
+    String(job.attempts),
+    job.enqueuedAt.slice(0, 19).replace("T", " "),
+    (job.lastError ?? "").split("\n")[0],
+  ]);
+  const header = ["id", "job", "state", "attempts", "enqueued (UTC)", "last error"];
+  if (rows.length > 0) { for (const line of renderTable([header, ...rows])) output.line(line); }
+  output.line(`${output.bold(label)}: ${count(jobs.length, "job")}`);
+  return { exitCode: ExitCode.Done, database: label, jobs };
+}
+
+const MAX_LIMIT = 1000;
+
+function readLimit(text = "50"): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new UsageError(`--limit must be a number from 1 to ${MAX_LIMIT}, got "${text}"`);
+}
+
+/** The command `trellis jobs show`. */
+export const jobsShow: Command = {
+  name: "jobs show",
+  summary: "Prints one background job with its payload and its last error.",
+  description: ["The payload may contain personal data."],
+  args: [{ name: "id", description: "The job's id, as trellis jobs list prints it." }],
+  options: databaseOptions(),
+  examples: [["trellis jobs show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"]],
+  exitCodes: {
+    [ExitCode.Done]: "The job is printed.",
+    [ExitCode.Found]: "The table has no job with this id.",
+    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+  },
+  run: show,
+};
+
+async function show(context: CommandContext): Promise<CommandResult> {
+  const { args, output } = context;
+  const { getJob } = await import("../../jobs/job_admin.ts");
+  const id = checkJobId(args[0]);
+  const [label, job] = await withJobsDatabase(context, (db) => getJob(db, id));
+  const exitCode = job === undefined ? ExitCode.Found : ExitCode.Done;
+  if (job === undefined) output.line(`${output.bold(label)}: no job has the id ${id}`);
+  for (const [key, value] of Object.entries(job ?? {})) {
+    if (value !== undefined) output.line(`${key}: ${value}`);
+  }
+  return { exitCode, database: label, job: job ?? null };
+}
+
+type Change = "retry" | "cancel";
+
+const EXIT_CODES: Command["exitCodes"] = {
+  [ExitCode.Done]: "All named jobs were changed.",
+  [ExitCode.Found]: "A named job does not exist or is in another state; it was not changed.",
+  [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+};
+
+const ARGUMENT = {
+  name: "id",
+  description: "The job's id, as trellis jobs list prints it; or use --dead.",
+  isOptional: true,
+} as const;
+
+const OPTIONS: Command["options"] = [
+  { name: "dead", description: "All dead jobs; with --job: those with this name." },
+  { name: "job", value: "name", description: "With --dead: only jobs with this name." },
+  ...databaseOptions(),
+];
+
+/** The command `trellis jobs retry`. */
+export const jobsRetry: Command = {
+  name: "jobs retry",
+  summary: "Sends dead or cancelled background jobs again.",
+  description: [
+    "A job gets as many attempts as a new one. It runs when " +
+    "a worker or the relay looks at the table.",
+  ],
+  args: [ARGUMENT],
+  options: OPTIONS,
+  examples: [
+    ["trellis jobs retry 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"],
+    ["trellis jobs retry --dead --job send-mail", "all dead jobs of one kind"],
+  ],
+  exitCodes: EXIT_CODES,
+  run: (context) => change("retry", context),
+};
+
+/** The command `trellis jobs cancel`. */
+export const jobsCancel: Command = {
+  name: "jobs cancel",
+  summary: "Cancels background jobs that are queued or dead.",
+  description: ["A job that runs is not stopped. Cancelled jobs are kept for a day."],
+  args: [ARGUMENT],
+  options: OPTIONS,
+  examples: [
+    ["trellis jobs cancel 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"],
+    ["trellis jobs cancel --dead --job send-mail", "all dead jobs of one kind"],
+  ],
+  exitCodes: EXIT_CODES,
+  run: (context) => change("cancel", context),
+};
+
+const WORDS: Readonly<Record<Change, { readonly done: string; readonly states: string }>> = {
+  retry: { done: "sent again", states: "dead and cancelled" },
+  cancel: { done: "cancelled", states: "queued and dead" },
+};
+
+async function change(what: Change, context: CommandContext): Promise<CommandResult> {
+  const { args: [given], options, output } = context;
+  if ((given === undefined) === (options.dead !== true)) {
+    throw new UsageError(`trellis jobs ${what} needs either the id of a job or --dead`);
+  }
+  const admin = await import("../../jobs/job_admin.ts");
+  const id = given === undefined ? undefined : checkJobId(given);
+  const apply = what === "retry" ? admin.retryJobs : admin.cancelJobs;
+  const [label, { unchanged, changed }] = await withJobsDatabase(context, async (db) => {
+    const name = options.job as string | undefined;
+    const changed: string[] = [];
+    let ids = id === undefined ? [] : [id];
+    // dead jobs are changed in batches until none is left
+    for (;;) {
+      if (id === undefined) {
+        const dead = await admin.listJobs(db, { state: "dead", name, limit: 1000 });
+        // a job that failed again in the meantime is not sent a second time
+        ids = dead.map((job) => job.id).filter((each) => !changed.includes(each));
+      }
+      const batch = await apply(db, ids);
+      changed.push(...batch);
+      if (id === undefined && batch.length > 0) continue;
+      const isUnchanged = id !== undefined && batch.length === 0;
+      const unchanged = isUnchanged
+        ? describeUnchanged(what, await admin.getJob(db, id))
+        : undefined;
+      return { unchanged, changed };
+    }
+  });
+  const exitCode = unchanged === undefined ? ExitCode.Done : ExitCode.Found;
+  const result = unchanged ?? `${count(changed.length, "job")} ${WORDS[what].done}`;
+  output.line(`${output.bold(label)}: ${result}`);
+  return { exitCode, database: label, changed };
+}
+
+/** Says why a job was not changed. */
+function describeUnchanged(what: Change, job: { readonly state: string } | undefined): string {
+  const { done, states } = WORDS[what];
+  return job === undefined
+    ? "no job has this id"
+    : `the job is ${job.state}, and only ${states} jobs can be ${done}`;
+}
+
+/**
+ * Runs work on the database with the table of jobs, and closes it.
+ *
+ * @returns The printable name of the database, and the result of the work.
+ */
+async function withJobsDatabase<T>(
+  context: CommandContext,
+  work: (db: DrizzleClient) => Promise<T>,
+): Promise<[label: string, result: T]> {
+  const { options, root } = context;
+  const [{ withDatabase }, { getDrizzleClient }] = await Promise.all([
+    import("../database/reaching.ts"),
+    import("../../database/providers/client.ts"),
+  ]);
+  const { database: settings } = await readProjectConfig(context);
+  const { target, release } = findDatabaseOrLocal(
+    { options, settings, env: process.env, root },
+    "Use the tab Jobs of its page, or stop it first",
+  );
+  const { config, label } = target;
+  try {
+    const result = await withDatabase(target, async () => {
+      const db = await getDrizzleClient(config);
+      return await work(db).catch((error) => throwJobsError(error, label));
+    });
+    return [label, result];
+  } finally {
+    release();
+  }
+}
+
+const UNDEFINED_TABLE = "42P01";
+
+/** Throws an error that says which migration is missing, if the table of jobs does not exist. */
+function throwJobsError(error: unknown, label: string): never {
+  const isMissing = causeChain(error).some((link) => getSqlState(link) === UNDEFINED_TABLE);
+  if (!isMissing) throw error;
+  throw new DatabaseError(
+    `${label}: the table of jobs does not exist. trellis db tables jobs prints its migration, ` +
+      "and trellis db migrate runs it",
+    { cause: error },
+  );
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * Checks an id from the command line.
+ *
+ * @param id The argument.
+ * @throws {UsageError} If it is not the id of a job.
+ */
+function checkJobId(id: string): string {
+  if (UUID.test(id)) return id.toLowerCase();
+  throw new UsageError(`"${id}" is not the id of a job: trellis jobs list prints the ids`);
+}
