@@ -4,9 +4,16 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 /** Options of {@link createTestDatabase}. */
 export interface TestDatabaseOptions<TSchema extends Record<string, unknown>> {
   /**
-   * Folder of migrations to apply first. They run once per process and are then kept as a snapshot.
+   * Folder of migrations to apply first. They run once for their contents: the migrated database is
+   * then kept as a snapshot in the temporary folder.
    */
   migrationsFolder?: string;
+  /**
+   * Address in memory, such as `memory://tests`. Functions that read `DATABASE_URL` when they are
+   * imported use one address for all tests of a file, one test after the other.
+   * @default A new address
+   */
+  connectionString?: string;
   /** Tables and relations for `db.query`. */
   schema?: TSchema;
 }
@@ -31,6 +38,7 @@ export interface TestDatabase<TSchema extends Record<string, unknown>> {
  * @param options Migrations and schema.
  * @returns The database. Close it at the end of the test: an open database keeps the process
  * running.
+ * @throws {ConfigurationError} If the address is not in memory, or a database is open there.
  *
  * @example
  * ```ts

@@ -3,34 +3,71 @@ import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
 import type { DatabaseConfig } from "../database/config/config.ts";
+import { readMigrationFiles } from "../database/migrations/folder.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
-import { dumpDatabase, loadEmptySnapshot } from "./embedded_snapshot.ts";
+import { dumpDatabase, keepSnapshot, loadEmptySnapshot } from "./embedded_snapshot.ts";
 
-/** Databases after their migrations, by the folder of the migrations. */
+/** Databases after their migrations, by the contents of the migrations. */
 const snapshots: SingleFlight<string, Blob> = new SingleFlight();
 const CALLER = "createTestDatabase()";
+/** Addresses of open databases. */
+const open: Set<string> = new Set();
 let created = 0;
 
 /**
  * Opens a database in memory from a snapshot. Imported by `createTestDatabase()` on its first call.
  */
 export async function openTestDatabase<TSchema extends Record<string, unknown>>(
-  { migrationsFolder, schema }: TestDatabaseOptions<TSchema>,
+  { migrationsFolder, connectionString = nextAddress(), schema }: TestDatabaseOptions<TSchema>,
 ): Promise<TestDatabase<TSchema>> {
-  const config = {
-    provider: "embedded-pg",
-    connectionString: nextAddress(),
-    instrument: false,
-    schema,
-  } as const;
-  const snapshot = migrationsFolder === undefined
-    ? await loadEmptySnapshot(CALLER)
-    : await snapshots.get(migrationsFolder, () => migrate(migrationsFolder, config));
-  // opens nothing if the database was just migrated
-  const db = await openFrom(snapshot, () => getDrizzleClient<TSchema>(config));
-  return { config, db, close: () => closeDrizzleClient(config) };
+  const config = { provider: "embedded-pg", connectionString, instrument: false, schema } as const;
+  takeAddress(connectionString);
+  try {
+    const snapshot = migrationsFolder === undefined
+      ? await loadEmptySnapshot(CALLER)
+      : await loadMigrated(migrationsFolder, config);
+    // opens nothing if the database was just migrated
+    const db = await openFrom(snapshot, () => getDrizzleClient<TSchema>(config));
+    return {
+      config,
+      db,
+      async close() {
+        await closeDrizzleClient(config);
+        open.delete(connectionString);
+      },
+    };
+  } catch (error) {
+    open.delete(connectionString);
+    throw error;
+  }
+}
+
+function takeAddress(address: string): void {
+  if (!address.startsWith("memory://")) {
+    throw new ConfigurationError(
+      `${CALLER} got a connectionString that is not in memory: it must begin with memory://`,
+    );
+  }
+  if (open.has(address)) {
+    throw new ConfigurationError(
+      `A test database is open at ${address}: close it first, or leave out connectionString for tests ` +
+        "that run at once",
+    );
+  }
+  open.add(address);
+}
+
+/** Returns the files of a database after its migrations, which are applied once on a machine. */
+async function loadMigrated(migrationsFolder: string, database: DatabaseConfig): Promise<Blob> {
+  const files = readMigrationFiles(migrationsFolder).flatMap(({ tag, hash }) => [tag, hash]);
+  const contents = [String(runMigrations), ...files];
+  return await snapshots.get(
+    contents.join(),
+    () => keepSnapshot(CALLER, contents, () => migrate(migrationsFolder, database)),
+  );
 }
 
 /**

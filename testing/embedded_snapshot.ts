@@ -1,6 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -45,7 +45,7 @@ const PREPARATION = [
  * @param caller The function that an error names if PGlite is not installed.
  */
 export function loadEmptySnapshot(caller: string): Promise<Blob> {
-  return snapshot.get("", () => readOrMakeSnapshot(caller));
+  return snapshot.get("", () => keepSnapshot(caller, [], () => makeEmptySnapshot(caller)));
 }
 
 /**
@@ -62,29 +62,60 @@ export async function loadPglite(caller: string): Promise<typeof import("@electr
   }
 }
 
-async function readOrMakeSnapshot(caller: string): Promise<Blob> {
+async function makeEmptySnapshot(caller: string): Promise<Blob> {
   const { PGlite } = await loadPglite(caller);
-  // snapshots fit one version of PGlite only; hashing its code identifies the version in every
-  // runtime
-  const key = createHash("sha256").update([PGlite, ...INITDB_OPTIONS, ...PREPARATION].join())
-    .digest("hex").slice(0, 16);
-  const folder = join(tmpdir(), "trellis-testing");
-  const file = join(folder, `prepared-${key}.tar`);
-  try {
-    return new SnapshotBlob(new Uint8Array(await readFile(file)));
-  } catch {
-    // no snapshot on this machine yet
-  }
   const pglite = await PGlite.create({ initDbStartParams: INITDB_OPTIONS });
   for (const statement of PREPARATION) await pglite.exec(statement);
   const snapshot = await dumpDatabase(pglite);
   await pglite.close();
+  return snapshot;
+}
+
+/** Snapshots that no test has read for this long are removed. */
+const UNUSED_MS = 7 * 86_400_000;
+
+/**
+ * Reads a snapshot from the temporary folder, or creates it and keeps it there.
+ *
+ * @param caller The function that an error names if PGlite is not installed.
+ * @param contents What was done in the empty database.
+ * @param make Creates a database and returns its files.
+ */
+export async function keepSnapshot(
+  caller: string,
+  contents: readonly string[],
+  make: () => Promise<Blob>,
+): Promise<Blob> {
+  const { PGlite } = await loadPglite(caller);
+  // snapshots fit one version of PGlite only; its code identifies the version in every runtime
+  const facts = JSON.stringify([String(PGlite), INITDB_OPTIONS, PREPARATION, contents]);
+  const key = createHash("sha256").update(facts).digest("hex").slice(0, 32);
+  const folder = join(tmpdir(), "trellis-testing");
+  const file = join(folder, `${key}.tar`);
+  try {
+    const bytes = new Uint8Array(await readFile(file));
+    await utimes(file, new Date(), new Date());
+    return new SnapshotBlob(bytes);
+  } catch {
+    // no snapshot on this machine yet
+  }
+  const snapshot = await make();
   await mkdir(folder, { recursive: true });
   // concurrent processes each write their own file; the last rename wins
   const own = `${file}.${process.pid}`;
   await writeFile(own, new Uint8Array(await snapshot.arrayBuffer()));
   await rename(own, file);
+  await removeUnused(folder);
   return snapshot;
+}
+
+async function removeUnused(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name);
+    // another process may have removed it
+    const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
+    if (mtimeMs < Date.now() - UNUSED_MS) await rm(file, { force: true });
+  }
 }
 
 /** Returns the files of a database, for PGlite's `loadDataDir`. */

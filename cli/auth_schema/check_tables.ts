@@ -29,7 +29,14 @@ export async function checkAuthTables(
     import("../../auth/config/check_auth_options.ts"),
   ]);
   const loaded = await loadAuthConfigs(options).catch(explain);
-  if (typeof loaded === "object") loaded.configs.forEach(checkAuthOptions);
+  if (typeof loaded === "object") {
+    try {
+      loaded.configs.forEach(checkAuthOptions);
+    } catch (cause) {
+      const { message } = cause as Error;
+      throw new ConfigurationError(`${loaded.files.join(", ")}: ${message}`, { cause });
+    }
+  }
   const found = typeof loaded === "object" ? await findProblem(options).catch(explain) : loaded;
   if (typeof found === "string") return `The auth configuration cannot be checked: ${found}`;
   if (found.problem !== undefined) throw new ConfigurationError(found.problem);

@@ -4,7 +4,6 @@ import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
-import { NO_DECISIONS } from "../schema_migration/decisions.ts";
 import { type Difference, renderStep, type Step } from "../schema_migration/difference.ts";
 import { loadExports } from "../schema_migration/load_schema.ts";
 import { planDifference } from "../schema_migration/plan_difference.ts";
@@ -61,8 +60,9 @@ export async function planAuthSchema(
     changes: [...changes, ...migration.files],
     steps: migration.steps,
     findings: [...foreign.findings, ...migration.problems],
+    // `column users.role`, `index users:users_role_idx`; tables of others are not the concern of this command
     kept: migration.kept.filter((label) =>
-      own.some(({ name }) => label.startsWith(`${name}.`) || label.startsWith(`${name}:`))
+      own.some(({ name }) => label.includes(` ${name}.`) || label.includes(` ${name}:`))
     ),
   };
 }
@@ -77,7 +77,7 @@ async function planMigration(
   const difference = await planDifference({
     migrationsFolder: hasFolder ? folder : undefined,
     exports,
-    decisions: NO_DECISIONS,
+    decisions: { renames: [], drops: new Set(), keeps: new Set() },
   });
   const files = planMigrationFiles({
     dir: toProjectPath(root, migrationsDir),

@@ -1,7 +1,7 @@
 import { type Check, isText } from "./settings.ts";
 
-/** The expected value of a setting, and its check. */
-export type Rule = readonly [what: string, check: Check];
+/** The expected value of a setting, its check, and true for a value that no message may show. */
+export type Rule = readonly [what: string, check: Check, isHidden?: boolean];
 
 /** The rules of the settings that a group may have. */
 export type Rules = Readonly<Record<string, Rule>>;
@@ -85,8 +85,9 @@ export function checkRules(path: string, settings: object, rules: Rules): string
 }
 
 /** Checks a value; returns an error if it is invalid. */
-function checkRule(path: string, value: unknown, [what, check]: Rule): string[] {
-  return check(value) ? [] : [`${path} must be ${what}, got ${describe(value)}`];
+function checkRule(path: string, value: unknown, [what, check, isHidden = false]: Rule): string[] {
+  if (check(value)) return [];
+  return [`${path} must be ${what}${isHidden ? "" : `, got ${describe(value)}`}`];
 }
 
 /** Describes a value that a configuration computed, which may be no JSON. */

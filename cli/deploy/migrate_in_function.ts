@@ -20,7 +20,7 @@ const STALLED_MS = 75 * 60_000;
 /** Interruptions after which a file that is one transaction is given up. */
 const MAX_INTERRUPTIONS = 2;
 /** Attempts of requests that can be repeated. */
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 const PAUSE_MS = 5_000;
 
 /** Options of {@link migrateInFunction}. */
@@ -117,9 +117,9 @@ async function repeat<T extends MigrationResponse>(
       assertMigrated(outcome.response);
       return outcome.response as T & { readonly ok: true };
     }
-    if (attempt === ATTEMPTS) {
+    if (attempt === MAX_ATTEMPTS) {
       throw new StepError(
-        `${fn.name} did not answer ${ATTEMPTS} times: ${outcome.interruption}. Check that the function ` +
+        `${fn.name} did not answer ${MAX_ATTEMPTS} times: ${outcome.interruption}. Check that the function ` +
           "reaches the database and AWS Secrets Manager from its subnets",
       );
     }

@@ -3,7 +3,7 @@ import type { InfraFunction } from "../infra/infra_plan.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /** Attempts, because a new domain or a new version can take some seconds. */
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const PAUSE_MS = 2000;
 const TIMEOUT_MS = 15_000;
 
@@ -54,7 +54,7 @@ export function chooseSmokePath(
  */
 export async function sendSmokeRequest(url: string, pauseMs: number = PAUSE_MS): Promise<string> {
   let problem = "";
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -67,7 +67,7 @@ export async function sendSmokeRequest(url: string, pauseMs: number = PAUSE_MS):
     }
   }
   throw new StepError(
-    `GET ${url} failed ${ATTEMPTS} times: ${problem}. The new version is deployed: look at the logs ` +
+    `GET ${url} failed ${MAX_ATTEMPTS} times: ${problem}. The new version is deployed: look at the logs ` +
       "of the function, or go back with trellis deploy --rollback",
   );
 }

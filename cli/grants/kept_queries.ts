@@ -76,7 +76,7 @@ function findHolder(
   for (let parent = syntax.getParent(node); parent !== undefined;) {
     const member = isValue ? getMember(parent, node) : undefined;
     if (
-      member !== undefined && !syntax.memberNames.has(member) && !isGivenToPackage(syntax, parent)
+      member !== undefined && !syntax.readNames.has(member) && !isGivenToPackage(syntax, parent)
     ) {
       return { node: parent, name: member, isMember: true };
     }

@@ -3,6 +3,7 @@ import { quoteName } from "../../sql/quote.ts";
 import { findDeclaration, findProperty, listArguments } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import { findNameUse } from "../project/value_uses.ts";
 import { findTableName } from "./drizzle_values.ts";
 import { PLACEHOLDER, type SqlReader, type SqlSequence } from "./sql_access.ts";
 import { printTable, type TableName } from "./table_name.ts";
@@ -75,7 +76,7 @@ class AccessFinder {
   #collect(node: AnyNode, nodes: AnyNode[]): void {
     if (this.#seen.has(node) || this.#skipped.has(node)) return;
     this.#seen.add(node);
-    if (isNaming(node)) return;
+    if (isNaming(node) || this.#isFunctionAssignment(node) || this.#isUnusedExport(node)) return;
     nodes.push(node);
     if (node.type === "VariableDeclarator") this.#addMembers(node);
     if (node.type === "Identifier") {
@@ -85,6 +86,29 @@ class AccessFinder {
       }
     }
     for (const child of listChildren(node)) this.#collect(child, nodes);
+  }
+
+  /** Returns true for `read = async () => {}` of a module that is imported on demand: a function counts where code names it. */
+  #isFunctionAssignment(node: AnyNode): boolean {
+    if (node.type !== "AssignmentExpression") return false;
+    const value = unwrap(node.right as AnyNode);
+    const { name } = node.left as { name?: string };
+    return name !== undefined && /Function/.test(value.type) &&
+      this.#fn.syntax.declarations.get(name) === value;
+  }
+
+  /** Returns true for a getter of esbuild's `__export(module, { read: () => read })` that nothing calls. */
+  #isUnusedExport(node: AnyNode): boolean {
+    if (node.type !== "Property") return false;
+    const { syntax } = this.#fn;
+    const call = syntax.getParent(syntax.getParent(node)!);
+    if (call?.type !== "CallExpression" || (call.callee as AnyNode).name !== "__export") {
+      return false;
+    }
+    const key = node.key as AnyNode;
+    const [module] = call.arguments as AnyNode[];
+    const member = String(key.name ?? key.value);
+    return findNameUse(syntax, module.name as string, { member }) === "unused";
   }
 
   #addMembers({ id, init }: AnyNode): void {
@@ -211,9 +235,25 @@ class AccessFinder {
     const isQuery = source.type === "MemberExpression" && getKey(source) === "query" ||
       source.type === "Identifier" && this.#members.get(source.name as string) === "query";
     const key = getKey(owner);
-    const table = isQuery && key !== undefined ? this.#fn.evaluateName(key) : undefined;
+    if (!isQuery) return;
+    const table = key === undefined ? undefined : this.#findSchemaTable(key);
     const [options] = call.arguments as AnyNode[];
-    if (table !== undefined) this.#addRelated(call, table, options);
+    if (table === undefined) this.#found.push({ kind: "opaque", node: call });
+    else this.#addRelated(call, table, options);
+  }
+
+  /** Finds the table that `db.query` has under a name: that of a constant, or of a member of the schema. */
+  #findSchemaTable(key: string): object | undefined {
+    const isTable = (value: unknown): value is object => findTableName(value) !== undefined;
+    const own = this.#fn.evaluateName(key);
+    if (isTable(own)) return own;
+    // esbuild renames a table whose name something else has, too
+    for (const name of this.#fn.syntax.declarations.keys()) {
+      const value = this.#fn.evaluateName(name) as Record<string, unknown> | null | undefined;
+      const isObject = typeof value === "object" && value !== null && !isTable(value);
+      if (isObject && Object.hasOwn(value, key) && isTable(value[key])) return value[key];
+    }
+    return undefined;
   }
 
   /** Adds a table of a relational query, and those of the relations that its options name. */
@@ -222,28 +262,23 @@ class AccessFinder {
     if (name === undefined) return;
     this.#found.push({ kind: "table", node, table: name, operations: [Select] });
     const resolved = options && this.#resolve(options);
-    const related = findProperty(resolved, "with");
+    if (resolved === undefined || resolved.type === "Literal" || resolved.name === "undefined") {
+      return;
+    }
+    const given = findProperty(resolved, "with");
+    const related = given && this.#resolve(given);
+    const parts = [resolved, ...related === undefined ? [] : [related]];
+    const isKnown = parts.every(({ type, properties }) =>
+      type === "ObjectExpression" &&
+      (properties as AnyNode[]).every(({ type, computed }) => type === "Property" && !computed)
+    );
+    if (!isKnown) this.#found.push({ kind: "opaque", node });
     if (related?.type !== "ObjectExpression") return;
-    const relations = this.#getRelations(table);
+    const relations = getRelations(this.#fn).get(table) ?? {};
     for (const { key, value } of related.properties as { key?: AnyNode; value: AnyNode }[]) {
       const target = relations[String(key?.name ?? key?.value)];
       if (target !== undefined) this.#addRelated(node, target, value);
     }
-  }
-
-  /** Returns the related tables of a table by the names of the relations. */
-  #getRelations(table: unknown): Readonly<Record<string, unknown>> {
-    const found: Record<string, unknown> = {};
-    for (const name of this.#fn.syntax.declarations.keys()) {
-      const value = this.#fn.evaluateName(name) as {
-        table?: unknown;
-        config?: (helpers: object) => object;
-      } | undefined;
-      if (value?.table !== table || typeof value?.config !== "function") continue;
-      const toTable = (related: unknown) => ({ withFieldName: () => related });
-      Object.assign(found, value.config({ one: toTable, many: toTable }));
-    }
-    return found;
   }
 
   #readTemplate(template: AnyNode): void {
@@ -378,8 +413,35 @@ class AccessFinder {
     given: AnyNode | undefined,
     operations: readonly DatabaseOperation[],
   ): void {
-    const table = given && this.#findTable(given);
-    if (table !== undefined) this.#found.push({ kind: "table", node, table, operations });
+    for (const table of given === undefined ? [] : this.#listTables(given)) {
+      this.#found.push({ kind: "table", node, table, operations });
+    }
+  }
+
+  /** Lists the tables that an expression may be: branches, members of an object, and what calls give a parameter. */
+  #listTables(given: AnyNode, depth = 0): TableName[] {
+    const node = this.#resolve(given);
+    const { type } = node;
+    const listAll = (nodes: AnyNode[]) =>
+      nodes.flatMap((each) => this.#listTables(each, depth + 1));
+    if (depth > 4) return [];
+    if (type === "ConditionalExpression") {
+      return listAll([node.consequent as AnyNode, node.alternate as AnyNode]);
+    }
+    const declaration = type === "Identifier" && findDeclaration(this.#fn.syntax, node);
+    if (declaration && declaration.type !== "VariableDeclarator") {
+      return listAll(listArguments(this.#fn.syntax, declaration) ?? []);
+    }
+    if (type === "MemberExpression" && node.computed) {
+      const owner = this.#fn.evaluate(this.#resolve(node.object as AnyNode));
+      const members = owner.isKnown && !findTableName(owner.value) ? owner.value : undefined;
+      const tables = Object.values(members ?? {}).map(findTableName);
+      if (tables.some((each) => each !== undefined)) {
+        return tables.filter((each) => each !== undefined);
+      }
+    }
+    const table = this.#findTable(node);
+    return table === undefined ? [] : [table];
   }
 
   #addSql(node: AnyNode, text: string | undefined): void {
@@ -392,6 +454,30 @@ class AccessFinder {
       this.#found.push({ kind: "sequence", node, sequence });
     }
   }
+}
+
+/** Related tables by the names of the relations. */
+type Relations = Readonly<Record<string, unknown>>;
+
+const relationsByFunction: WeakMap<LoadedFunction, Map<unknown, Relations>> = new WeakMap();
+
+/** Returns the relations of a function's tables, which `relations(table, …)` declares. */
+function getRelations(fn: LoadedFunction): ReadonlyMap<unknown, Relations> {
+  const known = relationsByFunction.get(fn);
+  if (known !== undefined) return known;
+  const found = new Map<unknown, Relations>();
+  const toTable = (related: unknown) => ({ withFieldName: () => related });
+  for (const name of fn.syntax.declarations.keys()) {
+    const value = fn.evaluateName(name) as {
+      table?: unknown;
+      config?: (helpers: object) => object;
+    } | undefined;
+    if (typeof value?.config !== "function" || findTableName(value.table) === undefined) continue;
+    const related = value.config({ one: toTable, many: toTable });
+    found.set(value.table, { ...found.get(value.table), ...related });
+  }
+  relationsByFunction.set(fn, found);
+  return found;
 }
 
 /** Returns true for esbuild's `__name(fn, "fn");` after a declaration, which is no use of it. */

@@ -90,7 +90,7 @@ const TABLES = {
       cdnDomain: TEXT,
       cdnCertificateArn: TEXT,
       region: TEXT,
-      variables: ["an object", isObject],
+      variables: ["an object", isObject, true],
     },
   },
 } as const satisfies Partial<Record<keyof InfraSettings, TableRules>>;

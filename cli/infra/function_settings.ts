@@ -76,8 +76,8 @@ const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
   onSuccess: [FUNCTION_KINDS, ...RESOURCE_CHECKS.onSuccess],
   onFailure: [FUNCTION_KINDS, ...RESOURCE_CHECKS.onFailure],
   image: [FUNCTION_KINDS, ...RESOURCE_CHECKS.image],
-  // its values are checked where they are used, and never printed
-  environment: [FUNCTION_KINDS, "an object", () => true],
+  // it may have secrets
+  environment: [FUNCTION_KINDS, "an object", isObject, true],
   url: [["api"], ...RESOURCE_CHECKS.url],
 };
 

@@ -30,16 +30,16 @@ export const COMMON_FILES: Readonly<Record<string, string>> = withoutMargins({
 |import { fileURLToPath } from "node:url";
 |
 |// import this file first: functions read the environment when they are loaded
+|process.env.DATABASE_URL = "memory://tests";
 |process.env.AUTH_SECRET = "only for tests: 32 characters or more";
 |// a handler that fails writes its error, which its response does not have
 |process.env.LOG_LEVEL = "ERROR";
 |process.env.METRICS_DISABLED = "true";
 |
-|/** Runs a test with a new database that has all tables. Import functions inside of the test. */
+|/** Runs a test with a new database that has all tables. */
 |export async function withDatabase(fn: () => Promise<void>): Promise<void> {
 |  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-|  const database = await createTestDatabase({ migrationsFolder });
-|  process.env.DATABASE_URL = database.config.connectionString;
+|  const database = await createTestDatabase({ migrationsFolder, connectionString: process.env.DATABASE_URL });
 |  try {
 |    await fn();
 |  } finally {

@@ -136,12 +136,12 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
+|import { handler as getOrders } from "../src/functions/api/orders/index.get.ts";
+|import { handler as postOrder } from "../src/functions/api/orders/index.post.ts";
+|import { handler as relay } from "../src/functions/schedule/jobs_relay.ts";
 |
 |test("an order that is sent twice is created and shipped once", () =>
 |  withDatabase(async () => {
-|    const { handler: postOrder } = await import("../src/functions/api/orders/index.post.ts");
-|    const { handler: getOrders } = await import("../src/functions/api/orders/index.get.ts");
-|    const { handler: relay } = await import("../src/functions/schedule/jobs_relay.ts");
 |    const list = async () =>
 |      JSON.parse((await getOrders(createRestApiEvent({ path: "/orders" }), createLambdaContext())).body).orders;
 |

@@ -100,14 +100,13 @@ const NOTES: Readonly<Record<string, string>> = {
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
++|import { handler as auth } from "../src/functions/api/auth/[...proxy].any.ts";
+|import { handler as getNotes } from "../src/functions/api/notes/index.get.ts";
+|import { handler as postNote } from "../src/functions/api/notes/index.post.ts";
 |
 -|test("a note is created and listed", () =>
 +|test("a user signs up, creates a note and lists it", () =>
 |  withDatabase(async () => {
-+|    const { handler: auth } = await import("../src/functions/api/auth/[...proxy].any.ts");
-|    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
-|    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
-|
 -|    const bad = await postNote(createRestApiEvent({ method: "POST", body: {} }), createLambdaContext());
 +|    const ada = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
 +|    const signedUp = await auth(
@@ -131,7 +130,14 @@ const NOTES: Readonly<Record<string, string>> = {
 -|    const found = await getNotes(createRestApiEvent(), createLambdaContext());
 +|    const found = await getNotes(createRestApiEvent({ headers }), createLambdaContext());
 |    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
-+|    assert.equal((await getNotes(createRestApiEvent(), createLambdaContext())).statusCode, 401);
+|  }));
+|
+-|test("a new database has no notes", () =>
++|test("notes are listed for users with a session only", () =>
+|  withDatabase(async () => {
+|    const found = await getNotes(createRestApiEvent(), createLambdaContext());
+-|    assert.deepEqual(JSON.parse(found.body), { notes: [] });
++|    assert.equal(found.statusCode, 401, found.body);
 |  }));
 `,
 };

@@ -16,24 +16,6 @@ export function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "_zod" in value;
 }
 
-/** Statuses that functions of this package throw. */
-const CALLED: Readonly<Record<string, number>> = {
-  assertRowExists: 409,
-  assertRowsExist: 409,
-  validateSession: 401,
-  validateSessionFromHeader: 401,
-  expireSession: 401,
-  validateWebhookSignature: 401,
-  validateCodeHostWebhook: 401,
-  validateGitHubWebhook: 401,
-  validatePaymentsWebhook: 401,
-  validateStripeWebhook: 401,
-  validateStandardWebhook: 401,
-  validateShopifyWebhook: 401,
-  validateSlackWebhook: 401,
-  validateTwilioWebhook: 401,
-};
-
 /** Headers with the signatures that functions of this package check. */
 const SIGNATURES: Readonly<Record<string, string>> = {
   validateCodeHostWebhook: "X-Hub-Signature-256",
@@ -44,6 +26,17 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   validateShopifyWebhook: "X-Shopify-Hmac-Sha256",
   validateSlackWebhook: "X-Slack-Signature",
   validateTwilioWebhook: "X-Twilio-Signature",
+};
+
+/** Statuses that functions of this package throw. */
+const CALLED: Readonly<Record<string, number>> = {
+  assertRowExists: 409,
+  assertRowsExist: 409,
+  validateSession: 401,
+  validateSessionFromHeader: 401,
+  expireSession: 401,
+  validateWebhookSignature: 401,
+  ...Object.fromEntries(Object.keys(SIGNATURES).map((name) => [name, 401])),
 };
 
 /** Keys of `constraints` that are answered with 400: values, checks and NOT NULL columns. */

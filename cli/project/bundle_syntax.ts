@@ -17,6 +17,8 @@ export interface BundleSyntax {
   readonly program: AnyNode;
   /** Names of members that the code reads, as `.name`, in patterns and in strings. */
   readonly memberNames: ReadonlySet<string>;
+  /** The same without the names that esbuild gives functions: `__name(value, "name")`. */
+  readonly readNames: ReadonlySet<string>;
   /** Names of members that the code calls. */
   readonly calledNames: ReadonlySet<string>;
   /** Uses of this package. */
@@ -48,6 +50,7 @@ export function readBundleSyntax(
   const parents = new Map<AnyNode, AnyNode>();
   const references = new Map<string, AnyNode[]>();
   const memberNames = new Set<string>();
+  const readNames = new Set<string>();
   const calledNames = new Set<string>();
   const imports = new Map<string, Pick<PackageUse, "module" | "name">>();
   const packages = new Map<string, string[]>();
@@ -79,22 +82,23 @@ export function readBundleSyntax(
       case "Literal":
         if (typeof node.value === "string" && !isDecoration(parents.get(node))) {
           memberNames.add(node.value);
+          if (!isNaming(parents.get(node))) readNames.add(node.value);
         }
         break;
       case "TemplateElement":
-        memberNames.add((node.value as { cooked?: string }).cooked ?? "");
+        addMember((node.value as { cooked?: string }).cooked ?? "");
         break;
       case "MemberExpression": {
         if (node.computed) break;
         const { name } = node.property as { name: string };
-        memberNames.add(name);
+        addMember(name);
         const parent = parents.get(node);
         if (parent?.type === "CallExpression" && parent.callee === node) calledNames.add(name);
         break;
       }
       case "ObjectPattern":
         for (const { key } of node.properties as { key?: AnyNode }[]) {
-          if (key?.type === "Identifier") memberNames.add(key.name as string);
+          if (key?.type === "Identifier") addMember(key.name as string);
         }
         break;
     }
@@ -102,6 +106,11 @@ export function readBundleSyntax(
       parents.set(child, node);
       visit(child);
     }
+  }
+
+  function addMember(name: string): void {
+    memberNames.add(name);
+    readNames.add(name);
   }
 
   function addImport(node: AnyNode): void {
@@ -187,6 +196,7 @@ export function readBundleSyntax(
     program,
     imports: dynamic,
     memberNames,
+    readNames,
     calledNames,
     uses,
     packages,
@@ -195,6 +205,12 @@ export function readBundleSyntax(
     listReferences: (name) => references.get(name) ?? [],
     findExport,
   };
+}
+
+/** Returns true for a call of esbuild that gives a function its name. */
+function isNaming(parent: AnyNode | undefined): boolean {
+  return parent?.type === "CallExpression" &&
+    /^__name\d*$/.test(String((parent.callee as AnyNode).name));
 }
 
 /** Returns true for a call of esbuild that applies a decorator to a member, which it names. */

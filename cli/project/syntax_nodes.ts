@@ -9,11 +9,12 @@ export interface AnyNode {
 /** Lists the children of a node in the order of the text. */
 export function listChildren(node: AnyNode): AnyNode[] {
   const children: AnyNode[] = [];
-  for (const value of Object.values(node)) {
-    for (const each of Array.isArray(value) ? value : [value]) {
-      if (typeof (each as AnyNode | null)?.type === "string") children.push(each as AnyNode);
-    }
+  function add(value: unknown): void {
+    if (typeof value !== "object" || value === null) return;
+    if (Array.isArray(value)) value.forEach(add);
+    else if (typeof (value as AnyNode).type === "string") children.push(value as AnyNode);
   }
+  for (const key in node) add(node[key]);
   return children;
 }
 

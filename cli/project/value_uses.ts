@@ -1,6 +1,6 @@
 import type { BundleSyntax } from "./bundle_syntax.ts";
 import type { LoadedFunction, PlacedDefinition } from "./loaded_function.ts";
-import { type AnyNode, listChildren } from "./syntax_nodes.ts";
+import { type AnyNode, listChildren, unwrap } from "./syntax_nodes.ts";
 
 /** Members of a value, from the outermost: `queries.notes.list` has the path `notes`, `list`. */
 type Path = readonly string[];
@@ -18,7 +18,13 @@ interface Question {
   /** Returns true for a place where a value is handed on that is no use. */
   readonly isHarmless: (node: AnyNode, parent: AnyNode) => boolean;
   readonly followsInstances: boolean;
+  /** Functions that nothing calls or hands on: code in them is no use. */
+  readonly unused: ReadonlySet<AnyNode>;
+  /** Names whose values count as handed on: other modules import them. */
+  readonly exported: ReadonlySet<string>;
 }
+
+const NOTHING: ReadonlySet<never> = new Set();
 
 /** Options of {@link findUse}. */
 export interface UseOptions {
@@ -37,7 +43,7 @@ const IDENTITIES = /^(?:__name\d*|__toCommonJS|Object\.freeze)$/;
 
 /**
  * Finds out whether a bundle uses the result of a definition, through constants, objects and modules that are imported on
- * demand. Code in the bundle counts as run.
+ * demand. Code in the bundle counts as run, but not that of functions and methods which nothing names.
  */
 export function findUse(
   fn: LoadedFunction,
@@ -60,6 +66,8 @@ export function findNodeUse(syntax: BundleSyntax, node: AnyNode, options: UseOpt
       countsMember: (name) => !metadata.includes(name),
       isHarmless,
       followsInstances,
+      unused: listUnusedFunctions(syntax),
+      exported: NOTHING,
     },
     node,
     member === undefined ? [] : [member],
@@ -83,6 +91,7 @@ function combine(uses: Iterable<Use>): Use {
 }
 
 function askName(question: Question, name: string, path: Path): Use {
+  if (question.exported.has(name)) return "handed on";
   return combine(
     question.syntax.listReferences(name).map((reference) => ask(question, reference, path)),
   );
@@ -95,7 +104,7 @@ function ask(question: Question, node: AnyNode, path: Path): Use {
   question.asked.add(key);
   const parent = question.syntax.getParent(node);
   if (parent === undefined || question.isHarmless(node, parent)) return "unused";
-  if (node.type === "Identifier" && isInUnusedMethod(question.syntax, node)) return "unused";
+  if (node.type === "Identifier" && isInUnused(question, node)) return "unused";
   switch (parent.type) {
     case "ExpressionStatement":
       return "unused";
@@ -216,6 +225,107 @@ function askResult(question: Question, call: AnyNode): Use {
   return isUnused ? "unused" : "handed on";
 }
 
+/** Checks whether code is in a function or method that nothing can call. */
+function isInUnused({ syntax, unused }: Question, node: AnyNode): boolean {
+  if (isInUnusedMethod(syntax, node)) return true;
+  if (unused.size === 0) return false;
+  for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
+    if (unused.has(at)) return true;
+  }
+  return false;
+}
+
+const unusedFunctions: WeakMap<BundleSyntax, Set<AnyNode>> = new WeakMap();
+
+/**
+ * Lists the functions at the top level, and the methods of objects there, that nothing calls or hands on. It begins with all of
+ * them and removes those with a use outside of the others, until nothing changes: two that only call each other remain.
+ */
+function listUnusedFunctions(syntax: BundleSyntax): ReadonlySet<AnyNode> {
+  const known = unusedFunctions.get(syntax);
+  if (known !== undefined) return known;
+  const unused = new Set<AnyNode>();
+  for (const statement of syntax.program.body as AnyNode[]) {
+    addOuterFunctions(syntax, statement, unused);
+  }
+  const exported = listExportedNames(syntax.program);
+  for (let before = -1; before !== unused.size;) {
+    before = unused.size;
+    for (const each of unused) {
+      const question: Question = {
+        syntax,
+        asked: new Set(),
+        countsMember: () => true,
+        isHarmless: () => false,
+        followsInstances: false,
+        unused,
+        exported,
+      };
+      const { name } = (each.type === "FunctionDeclaration" ? each.id ?? {} : {}) as {
+        name?: string;
+      };
+      const use = name === undefined ? ask(question, each, []) : askName(question, name, []);
+      if (use !== "unused") unused.delete(each);
+    }
+  }
+  unusedFunctions.set(syntax, unused);
+  return unused;
+}
+
+/** Methods that the language calls. */
+const IMPLICIT = /^(?:then|toString|valueOf|toJSON)$/;
+
+/** Adds the outermost functions of a node that only run if code names them. */
+function addOuterFunctions(syntax: BundleSyntax, node: AnyNode, found: Set<AnyNode>): void {
+  if (/Function/.test(node.type)) {
+    let parent = syntax.getParent(node)!;
+    // esbuild's `__name(() => {}, "list")`
+    while (parent.type === "CallExpression" && unwrap(parent) === node) {
+      parent = syntax.getParent(parent)!;
+    }
+    const isAssigned = parent.type === "VariableDeclarator" ||
+      parent.type === "AssignmentExpression" && (parent.left as AnyNode).type === "Identifier";
+    if (node.type === "FunctionDeclaration" || isAssigned) return void found.add(node);
+    if (isPlainMethod(syntax, parent)) return void found.add(node);
+  }
+  for (const child of listChildren(node)) addOuterFunctions(syntax, child, found);
+}
+
+/** Checks for a method of an object whose members can be followed by name. */
+function isPlainMethod(syntax: BundleSyntax, property: AnyNode): boolean {
+  if (property.type !== "Property" || property.computed || property.kind !== "init") return false;
+  const { name, value } = property.key as { name?: string; value?: unknown };
+  const object = syntax.getParent(property)!;
+  const call = syntax.getParent(object);
+  // modules that are imported on demand, and their getters, whose names ask() follows
+  const isHelper = call?.type === "CallExpression" &&
+    String((call.callee as AnyNode).name).startsWith("__");
+  return object.type === "ObjectExpression" && !isHelper && !hasThis(object) &&
+    !IMPLICIT.test(String(name ?? value));
+}
+
+function hasThis(node: AnyNode): boolean {
+  return node.type === "ThisExpression" || node.type === "Super" ||
+    listChildren(node).some(hasThis);
+}
+
+function listExportedNames(program: AnyNode): Set<string> {
+  const names = new Set<string>();
+  for (const statement of program.body as AnyNode[]) {
+    if (!statement.type.startsWith("Export")) continue;
+    for (const { local } of (statement.specifiers ?? []) as { local: AnyNode }[]) {
+      names.add(local.name as string);
+    }
+    const declaration = statement.declaration as AnyNode | null | undefined;
+    const declared = declaration?.declarations ?? [declaration];
+    for (const each of declared as (AnyNode | null | undefined)[]) {
+      const id = each?.id as AnyNode | null | undefined;
+      if (id?.type === "Identifier") names.add(id.name as string);
+    }
+  }
+  return names;
+}
+
 const closedClasses: WeakMap<AnyNode, boolean> = new WeakMap();
 
 /**
@@ -242,10 +352,19 @@ function isClosed(syntax: BundleSyntax, owner: AnyNode): boolean {
   const names = [...syntax.declarations].filter(([, node]) => node === owner).map(([name]) => name);
   closed = names.length > 0 && owner.superClass === null && !handsOnThis(syntax, owner) &&
     names.every((name) =>
-      findNameUse(syntax, name, {
-        followsInstances: true,
-        isHarmless: (_, parent) => parent.type === "MemberExpression",
-      }) === "unused"
+      askName(
+        {
+          syntax,
+          asked: new Set(),
+          countsMember: () => true,
+          isHarmless: (_, parent) => parent.type === "MemberExpression",
+          followsInstances: true,
+          unused: NOTHING,
+          exported: NOTHING,
+        },
+        name,
+        [],
+      ) === "unused"
     );
   closedClasses.set(owner, closed);
   return closed;

@@ -8,6 +8,9 @@ export interface Decisions {
   readonly keeps: ReadonlySet<string>;
 }
 
+/** No decision. */
+export const NO_DECISIONS: Decisions = { renames: [], drops: new Set(), keeps: new Set() };
+
 /**
  * Parses the options `--rename`, `--drop` and `--keep`.
  *

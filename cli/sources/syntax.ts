@@ -20,15 +20,16 @@ export interface SyntaxTree {
 /** Parses JavaScript that esbuild wrote. */
 export function parseSyntax(code: string): SyntaxTree {
   const program = parse(code, OPTIONS);
+  let parents: Map<AnyNode, AnyNode> | undefined;
+  return { code, program, parentOf: (node) => (parents ??= linkParents(program)).get(node) };
+}
+
+function linkParents(program: Program): Map<AnyNode, AnyNode> {
   const parents = new Map<AnyNode, AnyNode>();
-  const link = (node: AnyNode): void => {
-    for (const child of childrenOf(node)) {
-      parents.set(child, node);
-      link(child);
-    }
-  };
-  link(program);
-  return { code, program, parentOf: (node) => parents.get(node) };
+  visitNodes(program, (node) => {
+    for (const child of childrenOf(node)) parents.set(child, node);
+  });
+  return parents;
 }
 
 /** Lists the nodes directly in a node. */

@@ -108,7 +108,7 @@ function prepare(name: string, built: unknown, db: BuilderClient): PreparedQuery
   if (isPromise) built.catch(() => {});
   throw new TypeError(
     isPromise
-      ? "the builder returns a promise: return the statement itself, not awaited and without async"
+      ? "the builder returns a promise: return the statement itself, without await, async, then() and execute()"
       : "the builder must return a statement, such as db.select().from(notes)",
   );
 }

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { pgTable, text } from "drizzle-orm/pg-core";
+import { ConfigurationError } from "../../errors/mod.ts";
 import { executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { createTestDatabase } from "../../testing/mod.ts";
@@ -41,6 +42,50 @@ Deno.test("createTestDatabase() begins with the migrations after an earlier test
       } finally {
         await database.close();
       }
+    }
+  });
+});
+
+Deno.test("createTestDatabase() opens an address again for the next test, and refuses it while it is open", async () => {
+  await withMigrations(async (migrationsFolder) => {
+    const connectionString = "memory://one-address";
+    // what a function reads from its environment when it is imported
+    const config = { provider: "embedded-pg", connectionString, schema: { notes } } as const;
+    for (let round = 0; round < 2; round++) {
+      const database = await createTestDatabase({ migrationsFolder, connectionString });
+      try {
+        const db = await getDrizzleClient(config);
+        assertEquals(await db.select().from(notes), [{ title: "first" }]);
+        await db.insert(notes).values({ title: "second" });
+        await assertRejects(
+          () => createTestDatabase({ migrationsFolder, connectionString }),
+          ConfigurationError,
+          "A test database is open at memory://one-address: close it first",
+        );
+      } finally {
+        await database.close();
+      }
+    }
+    await assertRejects(
+      () => createTestDatabase({ connectionString: "postgres://db.example/app" }),
+      ConfigurationError,
+      "it must begin with memory://",
+    );
+  });
+});
+
+Deno.test("createTestDatabase() applies migrations again after a file has changed", async () => {
+  await withMigrations(async (migrationsFolder) => {
+    await (await createTestDatabase({ migrationsFolder })).close();
+    await Deno.writeTextFile(
+      `${migrationsFolder}/0002_first.sql`,
+      "INSERT INTO notes VALUES ('changed');",
+    );
+    const database = await createTestDatabase({ migrationsFolder, schema: { notes } });
+    try {
+      assertEquals(await database.db.select().from(notes), [{ title: "changed" }]);
+    } finally {
+      await database.close();
     }
   });
 });

@@ -122,11 +122,11 @@ Deno.test("generate auth-schema adds only the difference to the file and to the 
         line.startsWith("ALTER")
       ),
       [
+        `ALTER TABLE "sessions" ADD COLUMN "impersonated_by" text;`,
         `ALTER TABLE "users" ADD COLUMN "role" text;`,
         `ALTER TABLE "users" ADD COLUMN "banned" boolean DEFAULT false;`,
         `ALTER TABLE "users" ADD COLUMN "ban_reason" text;`,
         `ALTER TABLE "users" ADD COLUMN "ban_expires" timestamp with time zone;`,
-        `ALTER TABLE "sessions" ADD COLUMN "impersonated_by" text;`,
       ],
     );
     const edited = await read(root, "src/auth_schema.ts");
@@ -373,7 +373,10 @@ Deno.test("build, dev and generate permissions refuse an option that better-auth
       const args = [...command.name.split(" "), "--project", root];
       const { exitCode, stderr } = await runInProcess(args, { commands });
       assertEquals(exitCode, 3, command.name);
-      assertStringIncludes(stderr, "AuthConfig.emailAndPassword has no option enabeld");
+      assertStringIncludes(
+        stderr,
+        "src/auth.ts: AuthConfig.emailAndPassword has no option enabeld",
+      );
     }
     // the tables of several configurations are not checked, but their options are
     await write(root, "src/other.ts", authModule(""));

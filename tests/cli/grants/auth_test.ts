@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { API_KEY_COLUMNS } from "../../../auth/keys/api_key_options.ts";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/tables/schema.ts";
 import {
@@ -14,6 +15,10 @@ const AUTH =
   `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
   configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost" });`;
 const CONFIGURED = { "auth.ts": AUTH, "get_db.ts": `export const getDb = (): any => null;` };
+/** The table of API keys. */
+const API_KEYS = `pgTable("keys", { ${
+  API_KEY_COLUMNS.map((name) => `${name}: text("${name}")`).join(", ")
+} })`;
 const CHECK = "sessions SELECT+UPDATE, users SELECT";
 const ROUTES =
   "accounts SELECT+INSERT+UPDATE+DELETE, sessions SELECT+INSERT+UPDATE+DELETE, users SELECT+INSERT+UPDATE, " +
@@ -341,8 +346,7 @@ testGrants([
       "auth.ts":
         `import { AUTH_USER_COLUMNS, defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
       import { pgTable, text } from "drizzle-orm/pg-core";
-      const columns = (names: string) => Object.fromEntries(names.split(" ").map((name) => [name, text(name)]));
-      const apikey = pgTable("keys", columns("id configId name start prefix referenceId key refillInterval refillAmount lastRefillAt enabled rateLimitEnabled rateLimitTimeWindow rateLimitMax requestCount remaining lastRequest expiresAt createdAt updatedAt permissions metadata"));
+      const apikey = ${API_KEYS};
       const user = pgTable("people", AUTH_USER_COLUMNS);
       export const { apiKey } = defineAuth(getDb, { secret: "s", baseURL: "b", schema: { apikey, user } });`,
       "fn.ts": handler(`import { apiKey } from "./auth.ts";`, "return 1;", `{ auth: apiKey() }`),
@@ -397,9 +401,9 @@ const DEFINED = {
     import { pgTable, text } from "drizzle-orm/pg-core"; import * as plugins from "./plugin_tables.ts";
     export const user = pgTable("people", { ...AUTH_USER_COLUMNS, role: text("role") });
     export const { organization, member, apikey } = plugins;`,
-  "plugin_tables.ts": `import { pgTable } from "drizzle-orm/pg-core";
+  "plugin_tables.ts": `import { pgTable, text } from "drizzle-orm/pg-core";
     export const organization = pgTable("orgs", {}); export const member = pgTable("members", {});
-    export const apikey = pgTable("keys", {});`,
+    export const apikey = ${API_KEYS};`,
   "auth.ts": `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
     import { user, organization, member, apikey } from "./own.ts";
     export const { session, apiKey, jwt, getAuth } = defineAuth(getDb, {
@@ -555,12 +559,15 @@ Deno.test("analysePermissions() names the place of an option that better-auth do
   const { unresolved } = await analyse({
     ...CONFIGURED,
     "auth.ts": `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
-      const emailAndPassword: any = { enabeld: true };
-      export const { session } = defineAuth(getDb, { secret: "s", baseURL: "b", emailAndPassword });`,
+      const account: any = { accountLinking: { enabeld: true } };
+      export const { session } = defineAuth(getDb, { secret: "s", baseURL: "b", account });`,
     "fn.ts": handler(`import { session } from "./auth.ts";`, "return 1;", `{ auth: session() }`),
   });
   assertEquals(unresolved.map(({ file, line }) => [file, line]), [["auth.ts", 3]]);
-  assertStringIncludes(unresolved[0].message, "AuthConfig.emailAndPassword has no option enabeld");
+  assertStringIncludes(
+    unresolved[0].message,
+    "AuthConfig.account.accountLinking has no option enabeld",
+  );
 });
 
 Deno.test("analysePermissions() warns when sessions have no column for the option roles", async () => {

@@ -296,6 +296,48 @@ const MISSED: readonly [
     ["q uses table b, which is missing in its tables"],
   ],
   [
+    "a relational query of a table that the schema names otherwise",
+    "Object.keys(schema); await db.query.things.findMany({ with: { parts: true } });",
+    `{ table: b, operations: ["SELECT"] }`,
+    ["q uses table a, which is missing in its tables"],
+  ],
+  [
+    "a relational query with relations in a constant",
+    "const related = { parts: { columns: { id: true } } } as const; await db.query.a.findMany({ with: related });",
+    `{ table: a, operations: ["SELECT"] }`,
+    ["q uses table b, which is missing in its tables"],
+  ],
+  [
+    "a relational query of an unknown table",
+    "await db.query[text()].findMany();",
+    "",
+    ["the tables of this SQL in q are computed at run time: list all of them"],
+  ],
+  [
+    "a relational query whose relations are computed",
+    "await db.query.a.findMany({ ...JSON.parse(text()) });",
+    "",
+    [
+      "q uses table a, which is missing in its tables",
+      "the tables of this SQL in q are computed at run time: list all of them",
+    ],
+  ],
+  [
+    "a table that a helper gets",
+    "const clear = (table: any) => db.delete(table); await clear(b);",
+    `{ table: a, operations: ["SELECT"] }`,
+    ["q uses table b, which is missing in its tables"],
+  ],
+  [
+    "tables that a condition or a key selects",
+    "await db.delete(direction ? b : a); await db.delete({ b, c }[text()]);",
+    `{ table: a, operations: ["DELETE"] }`,
+    [
+      "q uses table b, which is missing in its tables",
+      "q uses table c, which is missing in its tables",
+    ],
+  ],
+  [
     "a relational query by a key in quotes",
     "const rows = db.query; await rows['b'].findMany();",
     `{ table: a, operations: ["SELECT"] }`,
@@ -428,6 +470,7 @@ const QUERIES = MISSED.map(([, body, declared]): Fixture => ({
     import { eq, sql } from "@trellis/fn/database/orm"; import { relations } from "drizzle-orm"; import { alias } from "drizzle-orm/pg-core";
     import { c } from "./schema.ts";
     declare const direction: string; declare function text(): string;
+    export const schema = { things: a };
     export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
     export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));
     async function help(db: any) { await db.delete(b); }
@@ -456,6 +499,22 @@ Deno.test("analysePermissions() warns of a table that is touched outside a decla
       "table a is written outside a declared query, so no grant is generated: move it into a defineQuery that lists the table",
     ],
   ]);
+});
+
+Deno.test("analysePermissions() misses nothing of functions that a module imported on demand has for its queries", async () => {
+  const { missed, unresolved, functions } = await analyse({
+    "store.ts": `import { a, b } from "./schema.ts";
+      export const read = async (db: any) => await db.select().from(a);
+      export async function write(db: any) { await db.insert(b).values({}); }`,
+    "declared.ts":
+      `import { defineQuery } from "./db.ts"; import { a } from "./schema.ts"; import * as store from "./store.ts";
+      export const readAll = defineQuery({ tables: [{ table: a, operations: ["SELECT"] }] }, async (db: any) => await store.read(db));
+      export async function unused(db: any) { await store.write(db); }`,
+    "fn.ts": handler("", `return (await import("./declared.ts")).readAll();`),
+  });
+  assertEquals(unresolved, []);
+  assertEquals(missed, []);
+  assertEquals(functions[0].tables.map(({ table }) => table.name), ["a"]);
 });
 
 const WRAPPER = {

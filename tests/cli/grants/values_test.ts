@@ -1,11 +1,15 @@
 import { handler, testGrants } from "../fixtures/analyse.ts";
 
 const ALL = `import { addB, dropC, readA } from "./queries.ts";`;
+const STORE = `${ALL} const list = async () => { await readA(); };
+  export async function read() { await list(); }
+  export async function add() { await addB("1"); }
+  export const drop = async () => { await dropC(); return drop; };`;
 
 testGrants([
   [
-    "grants nothing for a function that is never called (looser: kept in the bundle)",
-    "a SELECT, c DELETE",
+    "grants nothing for a function that is never called",
+    "a SELECT",
     {
       "fn.ts": `${ALL} import { defineApiHandler } from "@trellis/fn/validation";
       async function unused() { await dropC(); }
@@ -245,4 +249,50 @@ testGrants([
       "for await (const x of all()) { await pick(`${await dropC()}`); }",
     ),
   }],
+  ["grants of a module that is imported on demand what the used functions run", "a SELECT", {
+    "store.ts": STORE,
+    "fn.ts": handler("", `const { read } = await import("./store.ts"); await read();`),
+  }],
+  ["grants of a namespace that is exported again what the used functions run", "b INSERT", {
+    "store.ts": STORE,
+    "index.ts": `export * as store from "./store.ts";`,
+    "fn.ts": handler(`import { store } from "./index.ts";`, "await store.add();"),
+  }],
+  ["grants of an object what the used methods run", "a SELECT, b INSERT", {
+    "store.ts": `${ALL} export const store = {
+      async read() { await readA(); }, add: async () => { await addB("1"); }, async drop() { await dropC(); } };`,
+    "fn.ts": handler(
+      `import { store } from "./store.ts";`,
+      "await store.read(); await store['add']();",
+    ),
+  }],
+  [
+    "grants all methods of an object that uses this, is handed on, or has a computed member",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "store.ts":
+        `${ALL} export const one = { async read() { await readA(); }, async run() { await this.read(); } };
+        export const two = { async add() { await addB("1"); } };
+        export const three = { async drop() { await dropC(); } };`,
+      "fn.ts": handler(
+        `import { one, two, three } from "./store.ts"; import { use } from "elsewhere";`,
+        "await one.run(); await use(two); await (three as any)[path.name]();",
+      ),
+    },
+  ],
+  [
+    "grants what functions run that are handed on, exported, or called through each other",
+    "a SELECT, b INSERT",
+    {
+      "store.ts":
+        `${ALL} export async function first(n: number) { await readA(); if (n) await second(n - 1); }
+      async function second(n: number) { await addB("1"); await first(n); }
+      export async function alone() { await dropC(); await other(); }
+      async function other() { await alone(); }`,
+      "fn.ts": handler(
+        `import * as store from "./store.ts"; import { run } from "elsewhere";`,
+        "await run(store.first);",
+      ),
+    },
+  ],
 ]);

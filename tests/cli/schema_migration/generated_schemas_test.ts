@@ -4,7 +4,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import type { Difference } from "../../../cli/schema_migration/difference.ts";
 import { listCreateStatements } from "../../../cli/schema_migration/create_statements.ts";
 import { findDeclaredObjects } from "../../../cli/schema_migration/declared_objects.ts";
-import { type Decisions, parseDecisions } from "../../../cli/schema_migration/decisions.ts";
+import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
 import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
 import { createTestDatabase } from "../../../testing/database.ts";
@@ -46,8 +46,6 @@ async function writeMigration(folder: string, file: string, { steps }: Differenc
   const text = steps.map(({ sql }) => sql).join(";\n--> statement-breakpoint\n");
   await Deno.writeTextFile(join(folder, file), text);
 }
-
-const NO_DECISIONS = parseDecisions({});
 
 /** Drops all that the new schema does not declare. */
 function dropAll(kept: readonly string[]): Decisions {
