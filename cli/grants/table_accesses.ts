@@ -80,12 +80,26 @@ class AccessFinder {
     nodes.push(node);
     if (node.type === "VariableDeclarator") this.#addMembers(node);
     if (node.type === "Identifier") {
-      const declared = this.#fn.syntax.declarations.get(node.name as string);
-      if (declared !== undefined && /Function|^Class/.test(declared.type)) {
-        this.#collect(declared, nodes);
-      }
+      for (const declared of this.#listNamed(node)) this.#collect(declared, nodes);
     }
     for (const child of listChildren(node)) this.#collect(child, nodes);
+  }
+
+  /** Lists the functions and classes that a name may be: of the bundle, or the member of a module. */
+  #listNamed(node: AnyNode): AnyNode[] {
+    const { declarations, getParent } = this.#fn.syntax;
+    const name = node.name as string;
+    const parent = getParent(node);
+    const isKey = parent?.type === "Property" && parent.key === node && !parent.computed;
+    const isPattern = isKey && getParent(parent)?.type === "ObjectPattern";
+    const isMember = parent?.type === "MemberExpression" && parent.property === node;
+    if (isKey && !isPattern) return [];
+    const exported = isMember || isPattern ? listExported(this.#fn, name) : [];
+    const names = exported.length > 0 ? exported : [name];
+    return names.flatMap((each) => {
+      const declared = declarations.get(each);
+      return declared !== undefined && /Function|^Class/.test(declared.type) ? [declared] : [];
+    });
   }
 
   /** Returns true for `read = async () => {}` of a module that is imported on demand: a function counts where code names it. */
@@ -93,7 +107,7 @@ class AccessFinder {
     if (node.type !== "AssignmentExpression") return false;
     const value = unwrap(node.right as AnyNode);
     const { name } = node.left as { name?: string };
-    return name !== undefined && /Function/.test(value.type) &&
+    return name !== undefined && /Function|^Class/.test(value.type) &&
       this.#fn.syntax.declarations.get(name) === value;
   }
 
@@ -454,6 +468,19 @@ class AccessFinder {
       this.#found.push({ kind: "sequence", node, sequence });
     }
   }
+}
+
+/** Lists the names at the top level that modules of the bundle export under a name. */
+function listExported(fn: LoadedFunction, exported: string): string[] {
+  return (fn.syntax.program.body as AnyNode[]).flatMap((statement) => {
+    const { callee, arguments: args } = (statement.expression ?? {}) as {
+      callee?: AnyNode;
+      arguments?: AnyNode[];
+    };
+    if (callee?.name !== "__export") return [];
+    const { name } = (findProperty(args![1], exported)?.body ?? {}) as { name?: string };
+    return name === undefined ? [] : [name];
+  });
 }
 
 /** Related tables by the names of the relations. */

@@ -42,6 +42,9 @@ export function isTable(value: unknown): value is Table {
   return isKind(value, "Table");
 }
 
+/** Types of pgvector, whose columns have dimensions in drizzle 0.45, too. */
+const VECTOR = /^Pg(?:Vector|HalfVector|SparseVector|BinaryVector)$/;
+
 /**
  * Returns the columns of a table by property name, as drizzle's `getTableColumns` does.
  *
@@ -50,7 +53,9 @@ export function isTable(value: unknown): value is Table {
  */
 export function getColumns(table: object): Readonly<Record<string, Column>> {
   const columns = (table as Parts)[COLUMNS] as Record<string, Column>;
-  const isOther = Object.values(columns ?? {}).some((column) => "dimensions" in column);
+  const isOther = Object.values(columns ?? {}).some((column) =>
+    "dimensions" in column && !VECTOR.test(column.columnType)
+  );
   if (!isOther) return columns;
   throw new ConfigurationError(
     `The table ${

@@ -200,7 +200,7 @@ Deno.test({
         for (const statement of statements) {
           const isIndex = statement.startsWith("CREATE INDEX");
           const text = isIndex && name === "distsql"
-            ? statement.replace("CREATE INDEX", "CREATE INDEX ASYNC")
+            ? statement.replace("CREATE INDEX", "CREATE INDEX ASYNC").replace(" USING btree", "")
             : statement;
           await db.execute(sql.raw(text.replace(/;$/, "")));
         }

@@ -37,7 +37,7 @@ const CASES: readonly (readonly [what: string, hints: readonly string[], files: 
       "return withRepo((repo: any) => repo.read());",
     ),
   }],
-  ["a function that nothing calls", ["fn.ts:3: only inner has it"], {
+  ["nothing in a function that nothing calls, whose queries are not granted", [], {
     "fn.ts": handler(ALL, "function inner() { return dropC(); } await readA();"),
   }],
   ["a constant that nothing uses", ["q.ts:4: only other has it"], {

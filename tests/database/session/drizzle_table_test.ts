@@ -2,7 +2,9 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { type Column, getTableColumns, is, SQL, sql, Subquery, Table, View } from "drizzle-orm";
 import {
   alias,
+  bit,
   getTableConfig,
+  halfvec,
   integer,
   PgColumn,
   pgSchema,
@@ -11,7 +13,9 @@ import {
   pgView,
   primaryKey,
   QueryBuilder,
+  sparsevec,
   text,
+  vector,
 } from "drizzle-orm/pg-core";
 import {
   getColumns,
@@ -25,6 +29,17 @@ import { ConfigurationError } from "../../../errors/mod.ts";
 const notes = pgTable("notes", { id: integer("note_id").primaryKey(), title: text("title") });
 const own = pgSchema("own").table("Own Table", { id: integer("id") });
 const TABLES: readonly PgTable[] = [notes, own, alias(notes, "other")];
+
+Deno.test("getColumns() returns the columns of pgvector, which have dimensions in drizzle 0.45, too", () => {
+  const table = pgTable("chunks", {
+    id: integer("id"),
+    whole: vector("whole", { dimensions: 3 }),
+    half: halfvec("half", { dimensions: 3 }),
+    sparse: sparsevec("sparse", { dimensions: 3 }),
+    bits: bit("bits", { dimensions: 3 }),
+  });
+  assertEquals(Object.keys(getColumns(table)), ["id", "whole", "half", "sparse", "bits"]);
+});
 
 /** Lists the columns of a table; an alias creates them whenever they are read. */
 function listColumns(columns: Readonly<Record<string, Column>>): [string, string, string][] {
