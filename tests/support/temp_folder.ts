@@ -23,7 +23,8 @@ export async function withTempFolder<T>(
   files: Files,
   use: (folder: string) => T | Promise<T>,
 ): Promise<T> {
-  const folder = await Deno.realPath(await Deno.makeTempDir());
+  // commands take the name of a project from its folder: it begins with a letter
+  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-test-" }));
   try {
     await writeFiles(folder, files);
     return await use(folder);
