@@ -67,12 +67,27 @@ export async function loadModules(options: ModuleOptions): Promise<LoadedModules
     },
   );
   // one at a time: what modules declare is collected in one place
-  const run = lastExecution.then(() => execute(root, code, files));
+  const run = lastExecution.then(() => executeOnce(root, code, files));
   lastExecution = run.catch(() => {});
   return await run;
 }
 
 let lastExecution: Promise<unknown> = Promise.resolve();
+/** The last execution, which the other checks of `trellis check all` use too. */
+let last:
+  | { readonly root: string; readonly code: string; readonly loaded: LoadedModules }
+  | undefined;
+
+async function executeOnce(
+  root: string,
+  code: string,
+  files: readonly string[],
+): Promise<LoadedModules> {
+  if (last?.root !== root || last.code !== code) {
+    last = { root, code, loaded: await execute(root, code, files) };
+  }
+  return last.loaded;
+}
 
 /** Executes bundled modules and records what they declare. */
 async function execute(
