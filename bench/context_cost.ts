@@ -9,7 +9,7 @@
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { installPackage, makeConsumer } from "../tests/consumers/support/package.ts";
-import { runOk } from "../tests/consumers/support/run.ts";
+import { runOrThrow } from "../scripts/program.ts";
 import { findTool, type Tool } from "../tests/consumers/support/tools.ts";
 
 const RUNTIMES = ["node20", "node22", "node24", "deno", "bun"];
@@ -38,13 +38,15 @@ async function bundle(built: string | undefined): Promise<string> {
     "--format=esm",
     "--outfile=bundle.mjs",
   ];
-  await runOk(join(esbuild, "bin", "esbuild"), [...args, "--log-level=error"], { cwd: folder });
+  await runOrThrow(join(esbuild, "bin", "esbuild"), [...args, "--log-level=error"], {
+    cwd: folder,
+  });
   return folder;
 }
 
 async function measure(runtime: string, folder: string): Promise<Figures> {
   if (runtime === "deno") {
-    const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "bundle.mjs"], {
+    const { stdout } = await runOrThrow(Deno.execPath(), ["run", "-A", "--no-lock", "bundle.mjs"], {
       cwd: folder,
     });
     return JSON.parse(stdout);
@@ -52,7 +54,7 @@ async function measure(runtime: string, folder: string): Promise<Figures> {
   const tool = await findTool(runtime as Tool);
   if (tool === undefined) throw new Error(`${runtime} cannot be installed here`);
   const command = join(tool, "bin", runtime === "bun" ? "bun" : "node");
-  return JSON.parse((await runOk(command, ["bundle.mjs"], { cwd: folder })).stdout);
+  return JSON.parse((await runOrThrow(command, ["bundle.mjs"], { cwd: folder })).stdout);
 }
 
 function median(values: number[]): number {

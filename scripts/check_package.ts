@@ -153,7 +153,9 @@ if (import.meta.main) {
     if (hash !== again) faults.push(`two builds differ: ${hash} and ${again}`);
 
     const pack = ["pack", await Deno.realPath(first), "--silent"];
-    const archive = (await runOrThrow("npm", pack, { cwd: work })).trim().split("\n").at(-1)!;
+    const archive = (await runOrThrow("npm", pack, { cwd: work })).stdout.trim().split("\n").at(
+      -1,
+    )!;
     const { size } = await Deno.stat(join(work, archive));
     for (const { specifier, args } of TOOLS) {
       const found = await runTool(work, specifier, args(archive));

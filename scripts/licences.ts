@@ -202,7 +202,7 @@ export function renderLicences(packages: readonly LicensedPackage[]): string {
 
 /** Returns a function that reads manifests from Deno's package cache. */
 async function installedLicences(): Promise<(name: string, version: string) => string> {
-  const stdout = await runOrThrow(Deno.execPath(), ["info", "--json"]);
+  const { stdout } = await runOrThrow(Deno.execPath(), ["info", "--json"]);
   const { npmCache } = JSON.parse(stdout) as { npmCache: string };
   const registries = [...Deno.readDirSync(npmCache)].filter(({ isDirectory }) => isDirectory);
   return function readLicence(name, version): string {

@@ -139,7 +139,9 @@ async function work(): Promise<void> {
 }
 
 async function copyCheckout(folder: string): Promise<void> {
-  const listed = await runOrThrow("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT });
+  const { stdout: listed } = await runOrThrow("git", ["ls-files", "-co", "--exclude-standard"], {
+    cwd: ROOT,
+  });
   for (const file of listed.trim().split("\n")) {
     if (/^(?:modules|docs|examples|bench)\//.test(file)) continue;
     await Deno.mkdir(join(folder, dirname(file)), { recursive: true });

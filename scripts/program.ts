@@ -17,7 +17,7 @@ export async function runProgram(
   const { code, stdout, stderr } = await new Deno.Command(command, {
     ...options,
     args: [...args],
-    env: { NO_COLOR: "1", ...env },
+    env: { NO_COLOR: "1", npm_config_update_notifier: "false", ...env },
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();
@@ -27,15 +27,14 @@ export async function runProgram(
 /**
  * Runs a program that must succeed.
  *
- * @returns Its standard output.
  * @throws {Error} If its exit code is not 0; the message has its output.
  */
 export async function runOrThrow(
   command: string,
   args: readonly string[],
   options?: ProgramOptions,
-): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(command, args, options);
-  if (code === 0) return stdout;
-  throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
+): Promise<ProgramResult> {
+  const result = await runProgram(command, args, options);
+  if (result.code === 0) return result;
+  throw new Error(`${command} ${args.join(" ")} failed:\n${result.stdout}${result.stderr}`);
 }

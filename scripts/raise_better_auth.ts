@@ -108,7 +108,8 @@ async function findNewest(): Promise<Versions> {
 }
 
 async function view(name: string, field: string): Promise<unknown> {
-  return JSON.parse(await runOrThrow("npm", ["view", name, field, "--json"], { cwd: ROOT }));
+  const { stdout } = await runOrThrow("npm", ["view", name, field, "--json"], { cwd: ROOT });
+  return JSON.parse(stdout);
 }
 
 async function check(): Promise<void> {

@@ -6,12 +6,13 @@
  *   deno run -A scripts/run_tests.ts
  *   deno run -A scripts/run_tests.ts --system      tests that start other programs as a user does: *_system_test.ts
  *   deno run -A scripts/run_tests.ts --all         both
+ *   deno run -A scripts/run_tests.ts --times       also prints the files that took longest
  */
 import { fileURLToPath } from "node:url";
 import { tmpdir } from "node:os";
 import { stripVTControlCharacters } from "node:util";
 import { planBatches, type TestBatch, type TestScope } from "./test_batches.ts";
-import { countTests, type TestCount } from "./test_counts.ts";
+import { countTests, readTimes, type TestCount } from "./test_output.ts";
 import { createRunFolder, removeAbandoned } from "./test_folders.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -64,6 +65,7 @@ await Promise.all(Array.from({ length: PROCESSES }, work));
 // a process that is about to end may still write to it: the next run removes what is left
 await Deno.remove(RUN_FOLDER, { recursive: true }).catch(() => {});
 
+if (Deno.args.includes("--times")) printTimes();
 const count = (what: TestCount) =>
   outcomes.reduce((sum, { text }) => sum + countTests(text)[what], 0);
 const failures = outcomes.filter(({ success }) => !success);
@@ -74,6 +76,17 @@ console.log(
   } failed | ${count("ignored")} ignored (${Math.round((performance.now() - startedAt) / 1000)}s)`,
 );
 Deno.exit(failures.length === 0 ? 0 : 1);
+
+/** Prints the files that took longest. Times include the wait for other processes. */
+function printTimes(): void {
+  const times = outcomes.flatMap(({ text }) => [...readTimes(text)]).toSorted(([, a], [, b]) =>
+    b - a
+  );
+  const lines = times.slice(0, 50).map(([file, ms]) =>
+    `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`
+  );
+  console.log(`${lines.join("\n")}\n`);
+}
 
 function readScope(): TestScope {
   if (Deno.args.includes("--all")) return "all";

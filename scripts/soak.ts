@@ -13,6 +13,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { listFiles } from "./list_files.ts";
 import { runProgram } from "./program.ts";
 
 interface Topic {
@@ -94,11 +95,15 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     what: "changes of the program that a test must notice",
     program: ["scripts/mutation.ts"],
   },
+  consumers: {
+    what: "the packed package on every Node, Bun and TypeScript, and by every package manager",
+    tests: ["tests/consumers"],
+  },
 };
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** Time limit of a topic. */
 const LIMIT_MINUTES = 6 * 60;
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 const { values } = parseArgs({
   options: {
@@ -108,19 +113,20 @@ const { values } = parseArgs({
     list: { type: "boolean", default: false },
   },
 });
-const names = values.only?.split(",") ?? Object.keys(TOPICS);
+const topics: Readonly<Record<string, Topic>> = { ...TOPICS, ...listFolderTopics() };
+const names = values.only?.split(",") ?? Object.keys(topics);
 const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
 const seed = values.seed ?? String(Date.now() % 2 ** 31);
-const unknown = names.filter((name) => !Object.hasOwn(TOPICS, name));
+const unknown = names.filter((name) => !Object.hasOwn(topics, name));
 if (unknown.length > 0) {
-  fail(`There is no topic ${unknown.join(", ")}; known are ${Object.keys(TOPICS).join(", ")}`);
+  fail(`There is no topic ${unknown.join(", ")}; known are ${Object.keys(topics).join(", ")}`);
 }
 if (minutes !== undefined && !(minutes > 0)) {
   fail(`--minutes must be a number over 0, got ${values.minutes}`);
 }
 if (!/^\d+$/.test(seed)) fail(`--seed must be a whole number, got ${seed}`);
 if (values.list) {
-  for (const [name, { what }] of Object.entries(TOPICS)) console.log(`${name.padEnd(12)} ${what}`);
+  for (const [name, { what }] of Object.entries(topics)) console.log(`${name.padEnd(12)} ${what}`);
   Deno.exit(0);
 }
 
@@ -134,7 +140,7 @@ interface Row {
 const rows: Row[] = [];
 for (const name of names) {
   console.error(`${name} …`);
-  const row = await soak(name, TOPICS[name]);
+  const row = await soak(name, topics[name]);
   console.error(`${name}: ${row.howMany}, ${row.outcome}`);
   rows.push(row);
 }
@@ -143,6 +149,23 @@ for (const { what, howMany, outcome, command } of rows) {
   console.log(`| ${what} | ${howMany} | ${outcome} | \`${command}\` | ${seed} |`);
 }
 Deno.exit(rows.every(({ outcome }) => /^(?:held|skipped)/.test(outcome)) ? 0 : 1);
+
+/** Lists a topic for each folder with tests that have a long form and belong to no other topic. */
+function listFolderTopics(): Record<string, Topic> {
+  const known = Object.values(TOPICS).flatMap(({ tests }) => tests ?? []);
+  const others = listFiles(join(ROOT, "tests")).map((file) => `tests/${file}`).filter((file) =>
+    file.endsWith("_test.ts") &&
+    !known.some((path) => file === path || file.startsWith(`${path}/`)) &&
+    Deno.readTextFileSync(join(ROOT, file)).includes("TRELLIS_FULL_TESTS")
+  );
+  const folders = Object.groupBy(others, (file) => file.split("/")[1]);
+  return Object.fromEntries(
+    Object.entries(folders).map(([folder, tests]) => [
+      folder,
+      { what: `the long forms of the other tests in tests/${folder}`, tests },
+    ]),
+  );
+}
 
 async function soak(name: string, topic: Topic): Promise<Row> {
   const command = `deno task soak --only ${name}`;

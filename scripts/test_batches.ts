@@ -23,6 +23,9 @@ const LONGEST: readonly string[] = [
   "cli/deploy/migration_function_system_test.ts",
   "cli/build/changed_constants_system_test.ts",
   "cli/commands/generate_infra_terraform_system_test.ts",
+  // they wait for limits of time
+  "faults/silent_test.ts",
+  "faults/network_test.ts",
   "faults",
   "doc_examples_test.ts",
   "cli/database/clone_killed_system_test.ts",
@@ -53,6 +56,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["validation", "client"],
   ["property"],
   ["cli/compat", "cli/discovery", "cli/infra", "cli/openapi", "cli/stages"],
+  ["cli"],
   ["core", "env", "errors", "observability", "router", "streaming"],
   ["scripts"],
 ];
@@ -107,10 +111,11 @@ export function planBatches(folder: string, scope: TestScope): TestBatch[] {
 }
 
 function planFiles(files: readonly string[]): TestBatch[] {
+  const findLong = (file: string) => LONGEST.find((path) => isWithin(file, path));
   const long = LONGEST.flatMap((path) =>
-    divide(files.filter((file) => isWithin(file, path)), LONG_SIZE)
+    divide(files.filter((file) => findLong(file) === path), LONG_SIZE)
   );
-  const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
+  const rest = files.filter((file) => findLong(file) === undefined);
   const shared = SHARED_ISOLATES.map((folders) =>
     rest.filter((file) => canShareIsolate(file) && findSharedFolders(file) === folders)
   ).flatMap((each) => divide(each, SHARED_SIZE));

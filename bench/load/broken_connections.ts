@@ -2,13 +2,13 @@ import type { Buffer } from "node:buffer";
 import { connect, type Socket } from "node:net";
 import { pick, type Run } from "./traffic.ts";
 
-/** What a connection of its own leads to: the status of its first answer, or how it ended. */
+/** The result of a separate connection: the status of its first answer, or how it ended. */
 type BrokenConnection = (port: number, token: string) => Promise<number | string>;
 
 const HOST = "Host: 127.0.0.1\r\n";
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Opens a connection, lets it be used, and tells all that came back until it ended. */
+/** Opens a connection, passes it to a function, and returns all that it received until it ended. */
 async function talk(
   port: number,
   use: (socket: Socket, received: () => string) => Promise<void> | void,

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../tests/support/notes_process.ts";
+import { freePort } from "../../tests/support/free_port.ts";
 
 const PROGRAM = fileURLToPath(new URL("./notes_child.ts", import.meta.url));
 
@@ -9,7 +9,7 @@ const PROGRAM = fileURLToPath(new URL("./notes_child.ts", import.meta.url));
 export interface MemorySample {
   readonly heapUsed: number;
   readonly external: number;
-  /** Rejections that nobody handled, so far. */
+  /** Unhandled rejections so far. */
   readonly rejections: number;
 }
 
@@ -28,20 +28,20 @@ export interface NotesChild {
   readonly logLevels: ReadonlyMap<string, number>;
   /** Messages of its log at level ERROR, and what it wrote to standard error after its start. */
   readonly complaints: ReadonlyMap<string, number>;
-  /** Collects garbage and tells what is left. */
+  /** Collects garbage and returns the memory that remains. */
   sample(): Promise<MemorySample>;
   /** Resident memory in bytes, from `/proc`. */
   rss(): Promise<number>;
   /** Open descriptors, from `/proc`. */
   descriptors(): Descriptors;
-  /** Resolves to the exit code when it has ended, for whatever reason. */
+  /** Resolves to the exit code when it has ended, for any reason. */
   readonly ended: Promise<number>;
   /** Ctrl-C; resolves to the exit code. */
   stop(): Promise<number>;
 }
 
 /**
- * Starts the example in a process of its own and waits until it listens.
+ * Starts the example in a separate process and waits until it listens.
  *
  * @param dataFolder Where it keeps its data.
  * @param env Where its database is, unless in that folder.
@@ -50,7 +50,7 @@ export async function startNotesChild(
   dataFolder: string,
   env: Record<string, string>,
 ): Promise<NotesChild> {
-  const port = await freePort();
+  const port = freePort();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", "--v8-flags=--expose-gc", PROGRAM],
     env: { PORT: String(port), NOTES_DATA: dataFolder, NO_COLOR: "1", ...env },

@@ -15,7 +15,7 @@ export interface StoredRows {
   readonly halfUsers: number;
 }
 
-/** What was written, as the answers told: compared with the rows that are there in the end. */
+/** Writes that the answers confirmed, to compare with the rows at the end. */
 export class Ledger {
   /** Notes that were acknowledged, with the titles that each may have. */
   readonly #notes: Map<string, Set<string>> = new Map();
@@ -31,7 +31,7 @@ export class Ledger {
     return this.#notes.size + this.#deliveries.size + this.#emails.size;
   }
 
-  /** Writes of which nobody knows what became. */
+  /** Writes with an unknown result. */
   get unsure(): number {
     return this.#perhapsWritten.size + this.#perhapsGone.size;
   }

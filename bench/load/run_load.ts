@@ -6,7 +6,8 @@ import { Ledger } from "./ledger.ts";
 import { type DownTime, Outcomes } from "./outcomes.ts";
 import { type RestartablePostgres, startRestartablePostgres } from "./restartable_postgres.ts";
 import { readStoredRows } from "./stored_rows.ts";
-import { JSON_HEADERS, type Run, seededRandom } from "./traffic.ts";
+import { createRandom } from "../../tests/support/random.ts";
+import { JSON_HEADERS, type Run } from "./traffic.ts";
 import { ValidClient } from "./valid_traffic.ts";
 
 /** What to do to the example. */
@@ -32,7 +33,7 @@ export interface LoadOptions {
    */
   readonly rate?: number;
   readonly seed: number;
-  /** Told what goes on. */
+  /** Receives progress messages. */
   readonly progress?: (line: string) => void;
 }
 
@@ -68,7 +69,7 @@ export interface LoadReport {
 const HEAP_EVERY_SECONDS = 5;
 
 /**
- * Starts the example in a process of its own, sends it good and bad requests, and looks what became of both.
+ * Starts the example in a separate process, sends it valid and invalid requests, and checks the results.
  *
  * @param options How long, how much, on which database.
  */
@@ -101,7 +102,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
       secrets,
       outcomes,
       ledger,
-      random: seededRandom(seed),
+      random: createRandom(seed).next,
       isOn,
       pace: pacer(options.rate),
     };

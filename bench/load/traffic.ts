@@ -61,14 +61,3 @@ export function pick<T>(
   for (const [weight, choice] of choices) if ((at -= weight) < 0) return choice;
   return choices[0][1];
 }
-
-/** Random numbers that can be had again (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return function random(): number {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

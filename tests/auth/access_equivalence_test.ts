@@ -28,10 +28,10 @@ import { ACCOUNTS_CONFIG, getPluginApi, type PluginApi, type SignedIn } from "./
 import { accountsSchema, openAccountsDatabase } from "./accounts_database.ts";
 import { API_KEY_TABLE, apikey } from "./api_keys_database.ts";
 import { startIssuer } from "./jwt_issuer.ts";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, type Random } from "../support/random.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const CALLS = IS_FULL ? 1_000_000 : 500;
+const CALLS = IS_FULL ? 1_000_000 : 250;
 /** The full form ends after this time with the calls that it made. */
 const MAX_MS = 10 * 60_000;
 const CALLS_BETWEEN_CHANGES = IS_FULL ? 5000 : 60;

@@ -1,7 +1,7 @@
 import { createAuth } from "../../auth/mod.ts";
 import type { openAccountsDatabase } from "./accounts_database.ts";
 import { ACCOUNTS_CONFIG, getPluginApi, type SignedIn, toSignedIn } from "./accounts_app.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 
 /** Users with sessions, and organizations, which change by better-auth's own endpoints. */
 export interface AccessWorld {

@@ -1,24 +1,23 @@
 // The published advisories of better-auth, each tried against the routes and handlers of this library.
 import { assert, assertEquals } from "@std/assert";
 import { apiKey } from "@better-auth/api-key";
-import type { PGlite } from "@electric-sql/pglite";
 import { multiSession, twoFactor } from "better-auth/plugins";
 import { magicLink } from "better-auth/plugins/magic-link";
 import { getTableName, type Table } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/pglite";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createAuthHandler } from "../../auth/routes/auth_handler.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { configureSessionAuth, resetSessionAuth } from "../../auth/session_auth.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
-import { openAuthDatabase, SECRET } from "./auth_database.ts";
-import { generateSchema } from "./plugins/generated_schema.ts";
+import { SECRET } from "./auth_database.ts";
 import {
   BASE_URL,
   type Browser,
   newEmail,
   openBrowser,
+  type OpenPluginLab,
+  openPluginLab,
   PASSWORD,
   type PluginLab,
 } from "./plugins/plugin_lab.ts";
@@ -27,24 +26,11 @@ import {
 const startFresh = AsyncLocalStorage.snapshot();
 const plugins = () => [apiKey(), twoFactor(), multiSession()];
 
-let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
-
-async function open(): Promise<PluginLab & { pglite: PGlite }> {
-  const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-  const { authSchema, statements } = await generateSchema({ plugins: plugins() });
-  await pglite.exec(statements.join("\n"));
-  return {
-    pglite,
-    db: drizzle(pglite, { schema: authSchema }),
-    authSchema,
-    query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
-  };
-}
+let opened: Promise<OpenPluginLab> | undefined;
 
 function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
   Deno.test(name, async () => {
-    const lab = await (opened ??= open());
+    const lab = await (opened ??= openPluginLab({ plugins: plugins() }));
     await startFresh(() => run(lab));
   });
 }

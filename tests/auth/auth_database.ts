@@ -64,7 +64,7 @@ async function openClosed(): Promise<PGlite | undefined> {
 }
 
 /**
- * Runs a function while the clock stands still, for the auth library too, which takes no clock.
+ * Runs a function with a stopped clock, also for the auth library, which takes no clock.
  *
  * @param nowMs What `Date.now()` and `new Date()` give.
  * @param run The function.

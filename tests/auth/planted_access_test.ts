@@ -12,20 +12,18 @@ import {
   twoFactor,
 } from "better-auth/plugins";
 import { pgEnum, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/pglite";
 import type { AuthConfig } from "../../auth/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
-import { openAuthDatabase } from "./auth_database.ts";
 import { FAST_PASSWORDS } from "./fast_passwords.ts";
 import { getTotp } from "./plugins/credential_flows.ts";
-import { generateSchema } from "./plugins/generated_schema.ts";
 import {
   BASE_URL,
   type Browser,
   newEmail,
   openBrowser,
+  type OpenPluginLab,
+  openPluginLab,
   PASSWORD,
-  type PluginLab,
 } from "./plugins/plugin_lab.ts";
 import { createSoftwareAuthenticator } from "./plugins/software_authenticator.ts";
 
@@ -73,23 +71,15 @@ const CONFIG: Partial<AuthConfig> = {
   },
 };
 
-let opened: Promise<PluginLab & { close(): Promise<void> }> | undefined;
+let opened: Promise<OpenPluginLab> | undefined;
 
-async function open(): Promise<PluginLab & { close(): Promise<void> }> {
-  const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-  const { authSchema, statements } = await generateSchema({ plugins: [...PLUGINS, jwt()] });
-  await pglite.exec(statements.join("\n"));
-  return {
-    db: drizzle(pglite, { schema: authSchema }),
-    authSchema,
-    query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
-    close: () => pglite.close(),
-  };
+/** Returns the lab of all tests. */
+function open(): Promise<OpenPluginLab> {
+  return opened ??= openPluginLab({ plugins: [...PLUGINS, jwt()] });
 }
 
 Deno.test.beforeAll(() => void setLogOutput(() => {}));
-Deno.test.afterAll(async () => await (await opened)?.close());
+Deno.test.afterAll(async () => await (await opened)?.pglite.close());
 
 /** Checks that what a stranger has planted gives nothing any more. `owner` has the owner's session. */
 type Attempt = (owner: Browser, email: string) => Promise<void>;
@@ -241,7 +231,7 @@ async function signInWithProvider(browser: Browser) {
 
 for (const [proof, prove] of Object.entries(PROOFS)) {
   Deno.test(`nothing that a stranger has planted outlives the proof of the address by ${proof}`, async (test) => {
-    const lab = await (opened ??= open());
+    const lab = await open();
     const { auth } = openBrowser(lab, CONFIG);
     const bystander = openBrowser(lab, {}, auth);
     await bystander.signUp(newEmail("bystander"));
@@ -267,7 +257,7 @@ for (const [proof, prove] of Object.entries(PROOFS)) {
 }
 
 Deno.test("a membership of an unverified user outlives a reset", async () => {
-  const lab = await (opened ??= open());
+  const lab = await open();
   const user = openBrowser(lab, CONFIG);
   const email = newEmail("founder");
   await user.signUp(email);
@@ -277,7 +267,7 @@ Deno.test("a membership of an unverified user outlives a reset", async () => {
 });
 
 Deno.test("a proof removes however many rows in statements of 500, and nothing of similar addresses", async () => {
-  const lab = await (opened ??= open());
+  const lab = await open();
   await lab.query("CREATE TABLE IF NOT EXISTS removed (name text, count int)");
   await lab.query(`CREATE OR REPLACE FUNCTION count_removed() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN INSERT INTO removed SELECT TG_TABLE_NAME, count(*) FROM gone; RETURN NULL; END $$`);
@@ -329,7 +319,7 @@ Deno.test("a proof removes however many rows in statements of 500, and nothing o
 });
 
 Deno.test("columns that cannot hold an id are not compared with one", async () => {
-  const lab = await (opened ??= open());
+  const lab = await open();
   await lab.query("CREATE TYPE invitation_status AS ENUM ('pending', 'accepted')");
   await lab.query(
     "ALTER TABLE invitations ALTER status DROP DEFAULT, ALTER status TYPE invitation_status USING status::invitation_status",
@@ -363,7 +353,7 @@ for (
   ] as const
 ) {
   Deno.test(`a provider gets no unverified account if ${name} could keep an access`, async () => {
-    const lab = await (opened ??= open());
+    const lab = await open();
     const email = newEmail("owner");
     const stranger = openBrowser(lab, { ...CONFIG, plugins: [...PLUGINS, plugin] });
     await stranger.signUp(email);

@@ -17,7 +17,7 @@ import { testSeed } from "../support/seed.ts";
 const BASE_URL = "http://localhost:3000";
 const NAME = "better-auth.session_token";
 const USER = "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e";
-const HEADERS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20_000 : 100;
+const HEADERS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20_000 : 30;
 
 const { pglite, db, reset } = await openAuthDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());
@@ -26,7 +26,7 @@ function sign(token: string, secret = SECRET): string {
   return `${token}.${createHmac("sha256", secret).update(token).digest("base64")}`;
 }
 
-/** A session of the user, and one of somebody else that must outlive the sign-out. */
+/** A session of the user, and a session of another user that must outlive the sign-out. */
 async function createSessions(): Promise<void> {
   await reset();
   await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [
@@ -47,7 +47,7 @@ async function storedTokens(): Promise<string[]> {
 
 interface Cookies {
   secure: boolean;
-  /** Cookies in the request's order; `real` stands for the one of the session. */
+  /** Cookies in the request's order; `real` is the session's cookie. */
   pairs: string[];
   separator: string;
   source: (options: Parameters<typeof createRestApiEvent>[0]) => ApiEvent;
@@ -93,7 +93,7 @@ const decoyNames = fc.oneof(
   fc.stringMatching(/^[a-z_.-]{1,12}$/).map((start) => `${start}session_token`),
 );
 const NAMES = [NAME, `__Secure-${NAME}`, `__Host-${NAME}`];
-/** Values that are no good as a session cookie, under whatever name they come. */
+/** Values that are invalid as a session cookie under any name. */
 const badValues = fc.oneof(
   fc.constantFrom(
     "",

@@ -6,7 +6,7 @@ import { captureLogs } from "../support/capture_logs.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { testSeed } from "../support/seed.ts";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, type Random } from "../support/random.ts";
 import {
   clearSignUps,
   countRows,
@@ -15,7 +15,7 @@ import {
   SIGN_UP_TABLES,
 } from "./sign_up_world.ts";
 
-const SIGN_UPS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 600 : 60;
+const SIGN_UPS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 600 : 24;
 
 interface SignUp {
   readonly body: Readonly<Record<string, unknown>>;

@@ -66,7 +66,7 @@ Deno.test("createClient() sends typed calls with a correlation id", async () => 
   assertEquals(server.seen[2].headers.has("X-Correlation-Id"), false);
 });
 
-/** Returns a client whose calls reach nobody, and the URL of the last one. */
+/** Returns a client whose calls reach no server, and the URL of the last call. */
 function record() {
   const seen: string[] = [];
   const client = createClient<hostileRoutes>({

@@ -10,7 +10,7 @@ import { defineApiHandler } from "../../validation/mod.ts";
 import * as z from "zod";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
 
-const requests = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100_000 : 3_000;
+const requests = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100_000 : 1_000;
 
 /** Handlers that log from different levels on: what one request may write another one must not. */
 const LEVELS = ["DEBUG", "INFO", "WARN"] as const;

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { installPackage } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { runOk } from "./support/run.ts";
+import { runOrThrow } from "../../scripts/program.ts";
 import { IS_FULL } from "./support/tools.ts";
 
 const FUNCTION = `
@@ -103,10 +103,10 @@ async function bundleAndCall({ name, packages, args, file }: Bundler): Promise<v
     await Deno.writeTextFile(join(work, "fn.js"), FUNCTION);
     await Deno.writeTextFile(join(work, "call.mjs"), CALL);
     await Deno.writeTextFile(join(work, "package.json"), '{ "type": "module" }');
-    await runOk("npx", ["--no", "--", ...args(join(work, "fn.js"), join(work, "out"))], {
+    await runOrThrow("npx", ["--no", "--", ...args(join(work, "fn.js"), join(work, "out"))], {
       cwd: work,
     });
-    const answer = await runOk("node", [join(work, "call.mjs"), join(work, "out", file)], {
+    const answer = await runOrThrow("node", [join(work, "call.mjs"), join(work, "out", file)], {
       cwd: work,
     });
     assertEquals(answer.stdout.trim().split("\n").at(-1), "401");

@@ -8,7 +8,7 @@ import {
 import { join } from "node:path";
 import { installPackage, makeConsumer } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { run, runOk } from "./support/run.ts";
+import { runOrThrow, runProgram } from "../../scripts/program.ts";
 
 // other tests use TypeScript 5.9
 const installed = await installPackage(["drizzle-orm@0.45.4", "typescript@6.0.3", "zod@4.6.7"]);
@@ -25,20 +25,20 @@ Deno.test("the package installs in an empty folder in one go, without a warning"
 });
 
 Deno.test("the package brings nothing that was not asked for, and takes at most 9.5 MB itself", async () => {
-  const { stdout } = await runOk("npm", ["ls", "--all", "--json"], { cwd: installed.folder });
+  const { stdout } = await runOrThrow("npm", ["ls", "--all", "--json"], { cwd: installed.folder });
   assertNotMatch(stdout, /"(invalid|problems|extraneous)"/);
   const modules = join(installed.folder, "node_modules");
   const names = [...Deno.readDirSync(modules)].map(({ name }) => name).filter((name) =>
     !name.startsWith(".")
   );
   assertEquals(names.sort(), ["@trellis", "drizzle-orm", "typescript", "zod"]);
-  const { stdout: size } = await runOk("du", ["-sk", join(modules, "@trellis")]);
+  const { stdout: size } = await runOrThrow("du", ["-sk", join(modules, "@trellis")]);
   assert(parseInt(size) <= 9_500, `${size} KB`);
 });
 
 Deno.test("the package can be imported right after the installation", async () => {
   const program = 'import("@trellis/fn").then((fn) => console.log(typeof fn.defineApiHandler))';
-  const { stdout, stderr } = await runOk("node", ["-e", program], { cwd: installed.folder });
+  const { stdout, stderr } = await runOrThrow("node", ["-e", program], { cwd: installed.folder });
   assertEquals([stdout.trim(), stderr], ["function", ""]);
 });
 
@@ -46,9 +46,9 @@ Deno.test("trellis runs from the package, on a project without any further setti
   const folder = await makeConsumer(withTools, {});
   try {
     const trellis = join(withTools.folder, "node_modules", ".bin", "trellis");
-    const help = await runOk(trellis, ["--help"], { cwd: folder });
+    const help = await runOrThrow(trellis, ["--help"], { cwd: folder });
     assertStringIncludes(help.stdout + help.stderr, "generate permissions");
-    const wrong = await run(trellis, ["generate", "nonsense"], { cwd: folder });
+    const wrong = await runProgram(trellis, ["generate", "nonsense"], { cwd: folder });
     assertEquals(wrong.code, 2);
     const functions = join(folder, "src", "functions", "api");
     await Deno.mkdir(functions, { recursive: true });
@@ -60,7 +60,9 @@ const list = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOpera
 export const handler = async () => ({ statusCode: 200, body: JSON.stringify(await list()) });
 `,
     );
-    const generated = await runOk(trellis, ["generate", "permissions", "--json"], { cwd: folder });
+    const generated = await runOrThrow(trellis, ["generate", "permissions", "--json"], {
+      cwd: folder,
+    });
     assertStringIncludes(generated.stdout, '"role": "fn_notes"');
     await Deno.writeTextFile(
       join(functions, "notes.post.ts"),
@@ -70,7 +72,7 @@ const schema = z.object({ title: z.string().max(80) });
 export const handler = defineApiHandler({ schema })(() => ({ statusCode: 204, body: "" }));
 `,
     );
-    await runOk(trellis, ["generate", "openapi"], { cwd: folder });
+    await runOrThrow(trellis, ["generate", "openapi"], { cwd: folder });
     const document = await Deno.readTextFile(join(folder, "openapi.json"));
     assertStringIncludes(document, '"maxLength": 80');
   } finally {
@@ -83,7 +85,7 @@ Deno.test("npm asks the registry for the peers with a range alone", async () => 
   try {
     await Deno.writeTextFile(join(cwd, "package.json"), '{ "private": true }\n');
     const args = ["install", "--loglevel", "http", "--cache", join(cwd, "cache")];
-    const { stderr } = await runOk("npm", [...args, installed.tarball, "zod@4.6.7"], { cwd });
+    const { stderr } = await runOrThrow("npm", [...args, installed.tarball, "zod@4.6.7"], { cwd });
     const asked = [...stderr.matchAll(/http fetch GET 200 (\S+)/g)].map(([, url]) => url)
       .filter((url) => !url.endsWith(".tgz")).map((url) => new URL(url).pathname.slice(1));
     assertEquals(asked.sort(), ["postgres", "zod"]);
@@ -95,7 +97,7 @@ Deno.test("npm asks the registry for the peers with a range alone", async () => 
 Deno.test("trellis says how to install its parser where it is missing", async () => {
   const { folder } = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7"]);
   const args = ["node_modules/@trellis/fn/cli/main.js", "generate", "permissions"];
-  const { code, stderr } = await run("node", args, { cwd: folder });
+  const { code, stderr } = await runProgram("node", args, { cwd: folder });
   assertEquals(code, 3);
   assertStringIncludes(
     stderr,

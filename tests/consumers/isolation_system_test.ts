@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { startPostgres } from "../support/postgres.ts";
 import { makeConsumer, ROOT } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { runOk } from "./support/run.ts";
-import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+import { runOrThrow } from "../../scripts/program.ts";
+import { findTool, IS_FULL, NODES, type Tool } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 const installed = await pickPackages(
@@ -15,7 +15,7 @@ const folder = await makeConsumer(installed, { "isolation.mjs": undefined });
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 
 const RUNTIMES: (Tool | "deno")[] = IS_FULL
-  ? ["node20", "node22", "node24", "bun", "deno"]
+  ? [...NODES, "bun", "deno"]
   : ["node20", "node24", "deno"];
 /** 1,000,000 over all runtimes in the long form; nested requests count too. */
 const REQUESTS = IS_FULL ? 156_000 : 2_400;
@@ -58,7 +58,7 @@ async function isolate(
   const [command, args] = runtime === "deno"
     ? [Deno.execPath(), ["run", "-A", "--no-lock", ...program]]
     : [join(found, "bin", runtime === "bun" ? "bun" : "node"), program];
-  const { stdout } = await runOk(command, args, { cwd: folder, env });
+  const { stdout } = await runOrThrow(command, args, { cwd: folder, env });
   return JSON.parse(stdout);
 }
 

@@ -5,7 +5,7 @@ import { TEMPLATE_NAMES, type TemplateName } from "../../cli/init/template_name.
 import { type JsrRegistry, packForNpm, startJsrRegistry } from "./support/jsr_registry.ts";
 import { captureUpload } from "./support/jsr_upload.ts";
 import { CACHE, PROGRAMS } from "./support/package.ts";
-import { runOk } from "./support/run.ts";
+import { runOrThrow } from "../../scripts/program.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const upload = await captureUpload();
@@ -34,7 +34,7 @@ async function withProject(
   await Deno.mkdir(CACHE, { recursive: true });
   const folder = await Deno.makeTempDir({ dir: CACHE, prefix: "jsr-" });
   try {
-    const { stdout } = await runOk(Deno.execPath(), ["info", "--json"]);
+    const { stdout } = await runOrThrow(Deno.execPath(), ["info", "--json"]);
     const cache = join(folder, "deno");
     await Deno.mkdir(cache);
     await Deno.symlink(
@@ -47,7 +47,7 @@ async function withProject(
     await fn({
       folder: cwd,
       async deno(args, more = {}) {
-        return (await runOk(Deno.execPath(), args, { cwd, env: { ...env, ...more } })).stdout;
+        return (await runOrThrow(Deno.execPath(), args, { cwd, env: { ...env, ...more } })).stdout;
       },
     });
   } finally {
@@ -168,7 +168,7 @@ async function callFunction(
     const event = { httpMethod: "GET", path: "/", headers: {}, requestContext: {} };
     console.log(JSON.stringify(await handler({ ...event, ...${JSON.stringify(event)} }, context)));
     process.exit();`;
-  const { stdout } = await runOk("node", ["--input-type=module", "--eval", program], {
+  const { stdout } = await runOrThrow("node", ["--input-type=module", "--eval", program], {
     cwd: folder,
     env: { ...SILENT, LOG_LEVEL: "SILENT", DATABASE_ENDPOINT: "localhost", DATABASE_REGION: "a" },
   });
@@ -228,11 +228,11 @@ Deno.test(
           await Deno.writeTextFile(join(folder, ".npmrc"), `@jsr:registry=${registry.url}\n`);
           await Deno.writeTextFile(join(folder, "handlers.mjs"), HANDLERS);
           const env = { PATH: `${bin}:${Deno.env.get("PATH")}` };
-          await runOk("npx", ["--yes", "jsr@0.14.3", "add", flag, upload.name], {
+          await runOrThrow("npx", ["--yes", "jsr@0.14.3", "add", flag, upload.name], {
             cwd: folder,
             env,
           });
-          const { stdout } = await runOk(join(bin, program), ["handlers.mjs"], {
+          const { stdout } = await runOrThrow(join(bin, program), ["handlers.mjs"], {
             cwd: folder,
             env: SILENT,
           });

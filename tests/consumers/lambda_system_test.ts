@@ -9,11 +9,10 @@ import { createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 import { join } from "node:path";
 import { DATABASE_PACKAGES, makeConsumer } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { run, runOk } from "./support/run.ts";
+import { runOrThrow, runProgram } from "../../scripts/program.ts";
 import { type Outcome, startRuntimeApi } from "./support/runtime_api.ts";
-import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+import { findTool, NODES, type Tool } from "./support/tools.ts";
 
-const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20"];
 const installed = await pickPackages(DATABASE_PACKAGES);
 
 interface Result {
@@ -40,7 +39,7 @@ async function withBundle(
     "runtime_client.mjs": undefined,
   });
   try {
-    const { stderr } = await runOk(join(esbuild, "bin", "esbuild"), [
+    const { stderr } = await runOrThrow(join(esbuild, "bin", "esbuild"), [
       `index=${program}`,
       "--bundle",
       "--minify",
@@ -66,7 +65,7 @@ async function runFunction(
   const node = await findTool(tool);
   assert(node !== undefined, `${tool} cannot be installed here`);
   const api = await startRuntimeApi();
-  const ended = run(join(node, "bin", "node"), ["runtime_client.mjs"], {
+  const ended = runProgram(join(node, "bin", "node"), ["runtime_client.mjs"], {
     cwd: folder,
     env: {
       AWS_LAMBDA_RUNTIME_API: api.host,
@@ -131,7 +130,7 @@ for (const tool of NODES) {
         const failed = await invoke({ ...createScheduleEvent(), id: "bad" });
         assertEquals([failed.kind, failed.errorType], ["error", "Function.Error"]);
         assertEquals((failed.body as { errorMessage: string }).errorMessage, "the job failed");
-        // and the process goes on
+        // and the process continues
         assertEquals((await invoke({ ...createScheduleEvent(), id: "next" })).body, {
           done: "next",
         });

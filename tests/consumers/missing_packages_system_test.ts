@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { pickPackages } from "./support/pick_packages.ts";
-import { run, runOk } from "./support/run.ts";
+import { runOrThrow, runProgram } from "../../scripts/program.ts";
 
 const installed = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7"]);
 
@@ -16,7 +16,7 @@ try {
   console.log(error.name + ": " + error.message);
 }
 process.exit();`;
-  const { stdout } = await runOk("node", ["--input-type=module", "-e", program], {
+  const { stdout } = await runOrThrow("node", ["--input-type=module", "-e", program], {
     cwd: installed.folder,
     env: { LOG_LEVEL: "SILENT", METRICS_DISABLED: "true" },
   });
@@ -61,7 +61,7 @@ Deno.test("trellis names all packages that are missing, before it reads the proj
   const folder = await Deno.makeTempDir({ dir: installed.folder, prefix: "no-esbuild-" });
   try {
     const trellis = join(installed.folder, "node_modules", ".bin", "trellis");
-    const { code, stderr } = await run(trellis, ["build"], { cwd: folder });
+    const { code, stderr } = await runProgram(trellis, ["build"], { cwd: folder });
     assertEquals(code, 3, stderr);
     assertStringIncludes(
       stderr,
@@ -87,7 +87,9 @@ for (const entry of ${JSON.stringify([...WITH_DRIZZLE, ...WITHOUT])}) {
   await import("@trellis/fn" + entry).catch((error) => errors[entry] = error.message);
 }
 console.log(JSON.stringify(errors));`;
-  const { stdout } = await runOk("node", ["--input-type=module", "-e", program], { cwd: folder });
+  const { stdout } = await runOrThrow("node", ["--input-type=module", "-e", program], {
+    cwd: folder,
+  });
   const errors: Record<string, string> = JSON.parse(stdout);
   assertEquals(Object.keys(errors), WITH_DRIZZLE);
   for (const message of Object.values(errors)) {

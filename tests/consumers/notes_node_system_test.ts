@@ -2,7 +2,8 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { CACHE, ROOT } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { run, runOk } from "./support/run.ts";
+import { runOrThrow, runProgram } from "../../scripts/program.ts";
+import { freePort } from "../support/free_port.ts";
 
 const EXAMPLE = join(ROOT, "examples", "notes-node");
 const { dependencies, devDependencies } = JSON.parse(
@@ -22,7 +23,7 @@ async function copy(from: string, to: string): Promise<void> {
   }
 }
 
-/** The example as it is, where its packages are found in the folder above. */
+/** A copy of the example, whose packages are in the folder above. */
 async function withExample(fn: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ dir: installed.folder, prefix: "notes-node-" });
   try {
@@ -31,13 +32,6 @@ async function withExample(fn: (folder: string) => Promise<void>): Promise<void>
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-/** The first free port from a server that is closed again. */
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  listener.close();
-  return (listener.addr as Deno.NetAddr).port;
 }
 
 Deno.test("examples/notes-node pins the versions that the package is tested with", async () => {
@@ -50,9 +44,9 @@ Deno.test("examples/notes-node pins the versions that the package is tested with
 
 Deno.test("examples/notes-node passes its own type check and tests on Node", async () => {
   await withExample(async (cwd) => {
-    assertEquals((await run("npm", ["run", "--silent", "typecheck"], { cwd })).stdout, "");
+    assertEquals((await runProgram("npm", ["run", "--silent", "typecheck"], { cwd })).stdout, "");
     assertMatch(
-      (await runOk("npm", ["run", "--silent", "test"], { cwd })).stdout,
+      (await runOrThrow("npm", ["run", "--silent", "test"], { cwd })).stdout,
       /pass 1\n[^]*fail 0/,
     );
   });
@@ -60,7 +54,7 @@ Deno.test("examples/notes-node passes its own type check and tests on Node", asy
 
 Deno.test("examples/notes-node bundles each function, and a bundle answers", async () => {
   await withExample(async (cwd) => {
-    await runOk("npm", ["run", "--silent", "build"], { cwd });
+    await runOrThrow("npm", ["run", "--silent", "build"], { cwd });
     const folders = [...Deno.readDirSync(join(cwd, "dist"))].map(({ name }) => name).sort();
     assertEquals(folders, [
       "auth-proxy-any",
@@ -72,7 +66,7 @@ Deno.test("examples/notes-node bundles each function, and a bundle answers", asy
     const alone = await Deno.makeTempDir({ dir: CACHE });
     try {
       await copy(join(cwd, "dist", "notes-index-get"), alone);
-      const { stdout } = await runOk("node", [
+      const { stdout } = await runOrThrow("node", [
         "--input-type=module",
         "-e",
         `import { handler } from "${join(alone, "index.mjs")}";

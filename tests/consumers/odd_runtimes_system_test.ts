@@ -2,8 +2,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { makeConsumer, ROOT } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { run, runOk } from "./support/run.ts";
-import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+import { runOrThrow, runProgram } from "../../scripts/program.ts";
+import { findTool, NODES, type Tool } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 // what `./auth` imports; the drivers are not installed
@@ -18,7 +18,6 @@ const folder = await makeConsumer(installed, {
 });
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 
-const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20", "node24"];
 const LIGHT = [
   "",
   "/auth",
@@ -35,7 +34,7 @@ const LIGHT = [
 async function bundle(entry: string, name: string, options: readonly string[]): Promise<boolean> {
   const esbuild = await findTool("esbuild");
   if (esbuild === undefined) return false;
-  await runOk(join(esbuild, "bin", "esbuild"), [
+  await runOrThrow(join(esbuild, "bin", "esbuild"), [
     entry,
     "--bundle",
     "--platform=neutral",
@@ -69,7 +68,7 @@ interface Exercised {
 async function exercise(tool: Tool, args: readonly string[]): Promise<Exercised> {
   const node = await findTool(tool);
   assert(node !== undefined, `${tool} cannot be installed here`);
-  const { stdout } = await runOk(join(node, "bin", "node"), args, { cwd: folder });
+  const { stdout } = await runOrThrow(join(node, "bin", "node"), args, { cwd: folder });
   return JSON.parse(stdout);
 }
 
@@ -159,7 +158,7 @@ for (const tool of NODES) {
       const command = `"${
         join(node!, "bin", "node")
       }" full.mjs ${redirect}; echo "code \${PIPESTATUS[0]}" >&2`;
-      const { stderr } = await run("bash", ["-c", command], { cwd: folder });
+      const { stderr } = await runProgram("bash", ["-c", command], { cwd: folder });
       assertStringIncludes(stderr, "reached the end\n");
       assertStringIncludes(stderr, "code 7");
       assertEquals(

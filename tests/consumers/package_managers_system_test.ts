@@ -1,8 +1,8 @@
-/** A plain and a session handler answer, whoever installed the packages. */
+/** A plain and a session handler answer with each package manager. */
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { CACHE, DATABASE_PACKAGES, packPackage, PROGRAMS } from "./support/package.ts";
-import { runOk } from "./support/run.ts";
+import { runOrThrow } from "../../scripts/program.ts";
 import { findTool, IS_FULL } from "./support/tools.ts";
 
 /** How packages are added to a project. */
@@ -39,8 +39,14 @@ for (const [name, [command, ...args]] of Object.entries(MANAGERS)) {
           METRICS_DISABLED: "true",
         };
         const packages = [...DATABASE_PACKAGES, "@electric-sql/pglite@0.5.16"];
-        await runOk(command, [...args, `@trellis/fn@file:${tarball}`, ...packages], { cwd, env });
-        const { stdout } = await runOk(join(node, "bin", "node"), ["handlers.mjs"], { cwd, env });
+        await runOrThrow(command, [...args, `@trellis/fn@file:${tarball}`, ...packages], {
+          cwd,
+          env,
+        });
+        const { stdout } = await runOrThrow(join(node, "bin", "node"), ["handlers.mjs"], {
+          cwd,
+          env,
+        });
         assertEquals(stdout, '{"twice":42}\n401\n');
       } finally {
         await Deno.remove(cwd, { recursive: true });

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { DATABASE_PACKAGES, makeConsumer, ROOT } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { runOk } from "./support/run.ts";
-import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+import { runOrThrow } from "../../scripts/program.ts";
+import { findTool, NODES } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 /** Packages that an entry point imports statically. */
@@ -17,22 +17,19 @@ const consumer = await makeConsumer(installed, {
 });
 globalThis.addEventListener("unload", () => Deno.removeSync(consumer, { recursive: true }));
 
-/** The oldest and the newest Node always; the one between them with `TRELLIS_FULL_TESTS=1`. */
-const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20", "node24"];
-
 for (const tool of NODES) {
   Deno.test(`every entry point can be used on ${tool}, by import and by require`, async () => {
     const found = await findTool(tool);
     if (found === undefined) return;
     const node = join(found, "bin", "node");
     const version = tool.slice("node".length);
-    const imported = await runOk(node, ["use_every_entry.mjs"], {
+    const imported = await runOrThrow(node, ["use_every_entry.mjs"], {
       cwd: consumer,
       env: { EXPECT_MISSING: "1" },
     });
     assertEquals(JSON.parse(imported.stdout).runtime.split(".")[0], `node ${version}`);
     assertEquals(imported.stderr, "");
-    const required = await runOk(node, ["use_require.cjs"], { cwd: consumer });
+    const required = await runOrThrow(node, ["use_require.cjs"], { cwd: consumer });
     assertEquals(JSON.parse(required.stdout).runtime.split(".")[0], `node ${version}`);
     assertEquals(required.stderr, "");
   });
@@ -41,7 +38,7 @@ for (const tool of NODES) {
 Deno.test("every entry point can be used on Bun", async () => {
   const found = await findTool("bun");
   if (found === undefined) return;
-  const { stdout } = await runOk(join(found, "bin", "bun"), ["use_every_entry.mjs"], {
+  const { stdout } = await runOrThrow(join(found, "bin", "bun"), ["use_every_entry.mjs"], {
     cwd: consumer,
     env: { EXPECT_MISSING: "1" },
   });
@@ -50,7 +47,7 @@ Deno.test("every entry point can be used on Bun", async () => {
 
 Deno.test("every entry point can be used on Deno, from the npm package", async () => {
   // the package.json beside it makes Deno take the node_modules folder that npm filled
-  const { stdout } = await runOk(
+  const { stdout } = await runOrThrow(
     Deno.execPath(),
     ["run", "-A", "--no-lock", "use_every_entry.mjs"],
     { cwd: consumer },

@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { pickPackages } from "./support/pick_packages.ts";
-import { type Finished, run } from "./support/run.ts";
+import { type ProgramResult, runProgram } from "../../scripts/program.ts";
 
 // one driver and no auth library
 const installed = await pickPackages([
@@ -22,8 +22,8 @@ console.log((await handler(event, context)).statusCode);
 
 interface Project {
   write(files: Readonly<Record<string, string>>): Promise<void>;
-  build(): Promise<Finished>;
-  call(name: string): Promise<Finished>;
+  build(): Promise<ProgramResult>;
+  call(name: string): Promise<ProgramResult>;
 }
 
 async function withProject(fn: (project: Project) => Promise<void>): Promise<void> {
@@ -37,10 +37,10 @@ async function withProject(fn: (project: Project) => Promise<void>): Promise<voi
           await Deno.writeTextFile(join(cwd, path), text);
         }
       },
-      build: () => run(trellis, ["build"], { cwd }),
+      build: () => runProgram(trellis, ["build"], { cwd }),
       call: (name) => {
         const bundle = join(cwd, "dist", name, "index.mjs");
-        return run("node", ["--input-type=module", "-e", CALL, bundle], { cwd });
+        return runProgram("node", ["--input-type=module", "-e", CALL, bundle], { cwd });
       },
     });
   } finally {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { DATABASE_PACKAGES, makeConsumer } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
-import { run } from "./support/run.ts";
+import { runProgram } from "../../scripts/program.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const installed = await pickPackages(DATABASE_PACKAGES);
@@ -49,7 +49,7 @@ for (const [tool, moduleResolution] of MATRIX) {
     try {
       const base = { ...STRICT, module, moduleResolution, typeRoots: [join(types, "..")] };
       const projects = {
-        // drizzle-orm and better-auth have faults of their own in their declarations
+        // the declarations of drizzle-orm and better-auth contain errors
         inference: { compilerOptions: { ...base, skipLibCheck: true }, files: ["inference.ts"] },
         isolated: {
           compilerOptions: {
@@ -65,7 +65,7 @@ for (const [tool, moduleResolution] of MATRIX) {
       for (const [name, project] of Object.entries(projects)) {
         const file = join(folder, `tsconfig.${name}.json`);
         await Deno.writeTextFile(file, JSON.stringify(project));
-        const { code, stdout, stderr } = await run("node", [
+        const { code, stdout, stderr } = await runProgram("node", [
           join(compiler, "bin", "tsc"),
           "-p",
           file,

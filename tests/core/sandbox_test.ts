@@ -48,7 +48,7 @@ for (const [name, env] of [["in a sandbox", SANDBOX], ["anywhere", {}]] as const
   });
 }
 
-/** Whether strace is there and may trace here, which containers can forbid. */
+/** True if strace is installed and may trace, which containers can forbid. */
 function canTrace(): boolean {
   try {
     return new Deno.Command("strace", { args: ["-qq", "-o", "/dev/null", "true"] }).outputSync()

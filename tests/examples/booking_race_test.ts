@@ -14,7 +14,7 @@ import { listNights } from "../../examples/booking/src/schemas.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { testSeed } from "../support/seed.ts";
-import { createRandom } from "../database/migrations/folders/random.ts";
+import { createRandom } from "../support/random.ts";
 
 Deno.env.set("JOBS_QUEUE_URL", "http://127.0.0.1/queue");
 const { cancelBooking, confirmBooking, createBooking, expireRequests } = await import(

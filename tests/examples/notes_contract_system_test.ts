@@ -12,8 +12,9 @@ import {
   generateQuery,
   listOperations,
 } from "../support/generated_requests.ts";
-import { freePort, type NotesProcess, startNotes } from "../support/notes_process.ts";
+import { type NotesProcess, startNotes } from "../support/notes_process.ts";
 import { testSeed } from "../support/seed.ts";
+import { freePort } from "../support/free_port.ts";
 
 // deno-lint-ignore no-explicit-any
 type Json = any;
@@ -133,7 +134,7 @@ async function signUp(notes: NotesProcess, email: string): Promise<string> {
 
 Deno.test("the notes example answers its generated client and describes every answer", async (t) => {
   const folder = await Deno.makeTempDir();
-  const notes = await startNotes(folder, await freePort());
+  const notes = await startNotes(folder, freePort());
   try {
     const tokens = [await signUp(notes, "a@example.com"), await signUp(notes, "b@example.com")];
     const client = createClient<routes>({

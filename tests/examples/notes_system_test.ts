@@ -7,7 +7,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { freePort, type NotesProcess, startNotes } from "../support/notes_process.ts";
+import { type NotesProcess, startNotes } from "../support/notes_process.ts";
+import { freePort } from "../support/free_port.ts";
 
 interface Answer {
   status: number;
@@ -84,7 +85,7 @@ function sign(secret: string, text: string | Uint8Array): string {
 
 Deno.test("the notes example", async (t) => {
   const folder = await Deno.makeTempDir();
-  const port = await freePort();
+  const port = freePort();
   let notes = await startNotes(folder, port);
   let running = true;
   try {

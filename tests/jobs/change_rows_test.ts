@@ -28,7 +28,7 @@ import { decodeRow, readChangedTable } from "../../jobs/changes/changed_table.ts
 import { crc32c } from "../../jobs/changes/crc32c.ts";
 import { parseExactJson } from "../../jobs/changes/exact_json.ts";
 import { createChangeStreamEvent, createTestDatabase } from "../../testing/mod.ts";
-import { createRandom } from "./generated_changes.ts";
+import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 
 const ROWS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 5000 : 200;
@@ -201,7 +201,7 @@ Deno.test("readChangedTable() refuses tables whose changes it cannot tell apart 
 });
 
 Deno.test("parseExactJson() keeps every digit of integers, and leaves texts alone", () => {
-  const random = createRandom(testSeed);
+  const random = createRandom(testSeed).next;
   for (let round = 0; round < 300; round++) {
     const value = {
       text: Array.from({ length: 10 }, () => '\\" 1234567890123456789{}-e.'.charAt(random() * 27))

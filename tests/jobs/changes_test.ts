@@ -21,8 +21,9 @@ import { createTestDatabase } from "../../testing/database.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
-import { createRandom, generateStream, orders, type StreamCounts } from "./generated_changes.ts";
+import { generateStream, orders, type StreamCounts } from "./generated_changes.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -91,7 +92,7 @@ async function deliverAll(
 }
 
 async function runCampaign(name: string, db: DrizzleClient, rounds: number): Promise<void> {
-  const random = createRandom(testSeed);
+  const random = createRandom(testSeed).next;
   const counts: StreamCounts = { changes: 0, doubled: 0, split: 0, missing: 0, foreign: 0 };
   let [handled, failures] = [0, 0];
   for (let round = 0; round < rounds; round++) {

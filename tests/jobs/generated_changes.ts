@@ -2,15 +2,6 @@ import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import type { KinesisRecord } from "../../core/triggers/stream_events.ts";
 import { createChangeStreamEvent } from "../../testing/mod.ts";
 
-/** Creates a source of randomness from a seed. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 /** The consumed table. */
 export const orders = pgTable("orders", {
   id: integer("id").primaryKey(),

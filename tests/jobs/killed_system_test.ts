@@ -12,6 +12,7 @@ import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { startRestartablePostgres } from "../../bench/load/restartable_postgres.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { type KillPhase, startKillingProxy } from "./killing_proxy.ts";
 
@@ -27,14 +28,6 @@ CREATE TABLE "applied" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL
 --> statement-breakpoint
 CREATE TABLE "effects" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL, "key" uuid NOT NULL);
 `;
-
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 interface Target {
   /** Connects the test. */
@@ -139,7 +132,7 @@ async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
 }
 
 async function killEverywhere(name: string, target: Target): Promise<void> {
-  const random = createRandom(testSeed);
+  const random = createRandom(testSeed).next;
   const proxy = await startKillingProxy(target.port);
   const config = target.through(proxy.port);
   let kills = 0;

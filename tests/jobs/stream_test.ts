@@ -20,20 +20,13 @@ import {
   createScheduleEvent,
   createStreamEvent,
 } from "../../testing/mod.ts";
+import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
 
 const ROUNDS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 3;
 const JOBS = 40;
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
-
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 let sequence = 0;
 
@@ -113,7 +106,7 @@ Deno.test("the largest job fits into one record of the change stream, however JS
 });
 
 Deno.test("defineJobStreamHandler() runs each job once and groups in order, whatever the stream does", async () => {
-  const random = createRandom(testSeed);
+  const random = createRandom(testSeed).next;
   const counts = { jobs: 0, missing: 0, doubled: 0, split: 0, fragments: 0 };
   await withJobs(async (db) => {
     await db.execute(sql`create table ran (n serial, job uuid, group_name text, step int)`);

@@ -19,7 +19,7 @@ const SETTINGS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
 };
 const known = fc.record(SETTINGS, { requiredKeys: [], noNullPrototype: true });
 
-/** The text of a value, in one of the ways that people write it. */
+/** The text of a value, in a form that people write. */
 function written(value: unknown, style: number): string {
   if (typeof value === "string" && style % 3 === 0) {
     return `\`${value.replaceAll(/[\\`$]/g, "\\$&")}\``;

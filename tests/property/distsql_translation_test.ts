@@ -415,7 +415,7 @@ property(
     const isBlock = source.some((text) => text.startsWith("$"));
     const names = getTexts(sql);
     for (const { sql: written } of statements) {
-      // nobody can tell a table called add, which is no reserved word, from the action
+      // a table called add, which is no reserved word, cannot be distinguished from the action
       if (/^\s*aws\s+iam\s|^alter\s+table\s+async\s+(?:add|drop|alter|rename)\s/i.test(written)) {
         continue;
       }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** What stands in a folder under a name. */
+/** The contents of a path in a folder. */
 export type Entry =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
@@ -11,9 +11,9 @@ export type Entry =
   | { readonly kind: "link"; readonly target: string };
 
 /**
- * Runs a function with a folder of its own, which is gone afterwards.
+ * Runs a function with a temporary folder, and removes the folder afterwards.
  *
- * @param entries By path in the folder. Of two that cannot stand together the first is made.
+ * @param entries By path in the folder. If two exclude each other, the first is written.
  * @param fn Gets the folder's path.
  */
 export async function withFolder(
@@ -40,7 +40,7 @@ export async function withFolder(
   }
 }
 
-/** Anything that may stand where a text file is expected: a text in some encoding, a folder, a link that leads somewhere or nowhere. */
+/** Contents of a path where a text file is expected: a text in some encoding, a folder, a link with or without a target. */
 export function entry(text: fc.Arbitrary<string>): fc.Arbitrary<Entry> {
   return fc.oneof(
     { arbitrary: text.map((content) => ({ kind: "text", text: content }) as const), weight: 8 },

@@ -293,7 +293,7 @@ property(
   quietly,
 );
 
-/** A handler that gives a header in two spellings gets both: what is meant cannot be told. */
+/** A handler that gives a header in two spellings gets both: which of them is intended is unknown. */
 function inOneSpelling(headers: Record<string, string>): Record<string, string> {
   const names = Object.keys(headers);
   const isFirst = (name: string, at: number) =>

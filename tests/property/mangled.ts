@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What stands where nobody expects it. */
+/** Values that code does not expect. */
 const odd: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(null, undefined, 0, -1, true, "", "x", [], {}, [null], { length: 2 }),
   // as events come: from JSON

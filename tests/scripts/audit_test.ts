@@ -9,7 +9,7 @@ Deno.test("readDenoAudit() distinguishes findings, a clean response and none", (
   assertEquals(readDenoAudit(gave(0, "No known vulnerabilities found\n")), { kind: "clean" });
   const report = "╭ parser has a hole\n╰ Info: …\n\nFound 1 vulnerabilities\nSeverity: 1 high";
   assertEquals(readDenoAudit(gave(1, report)), { kind: "found", report });
-  // exit code 0 with words that nobody knows is no all-clear
+  // exit code 0 with an unknown message does not mean that there are no findings
   for (
     const [code, stdout, stderr] of [[1, "", REFUSED], [0, "", ""], [
       0,

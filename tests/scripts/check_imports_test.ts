@@ -6,7 +6,7 @@ const { exports } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", 
 
 Deno.test({
   name: "findFaults() finds nothing that an entry point must not load",
-  // esbuild runs as a process of its own for all builds
+  // esbuild runs in a separate process for all builds
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {

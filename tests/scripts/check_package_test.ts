@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { dirname, join } from "node:path";
 import { findFaults, hashPackage } from "../../scripts/check_package.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 const { version, exports } = JSON.parse(
   Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)),
@@ -29,24 +29,8 @@ function goodFiles(): Record<string, string> {
   return files;
 }
 
-async function withFiles(
-  files: Record<string, string>,
-  fn: (folder: string) => Promise<void>,
-): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.mkdir(dirname(join(folder, name)), { recursive: true });
-      await Deno.writeTextFile(join(folder, name), text);
-    }
-    await fn(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
 Deno.test("findFaults() finds nothing in a package that is in order", async () => {
-  await withFiles(goodFiles(), async (folder) => assertEquals(await findFaults(folder), []));
+  await withTempFolder(goodFiles(), async (folder) => assertEquals(await findFaults(folder), []));
 });
 
 Deno.test("findFaults() names each file that must not be shipped as it is", async () => {
@@ -85,7 +69,7 @@ Deno.test("findFaults() names each file that must not be shipped as it is", asyn
     ],
   ];
   for (const [files, fault] of cases) {
-    await withFiles({ ...good, ...files }, async (folder) => {
+    await withTempFolder({ ...good, ...files }, async (folder) => {
       const faults = await findFaults(folder);
       assert(faults.some((line) => line.includes(fault)), `${fault}: ${JSON.stringify(faults)}`);
     });
@@ -102,7 +86,7 @@ Deno.test("hashPackage() changes with a name and with a byte", async () => {
     b: "3",
   }];
   for (const files of packages) {
-    await withFiles(files, async (folder) => void hashes.push(await hashPackage(folder)));
+    await withTempFolder(files, async (folder) => void hashes.push(await hashPackage(folder)));
   }
   assertEquals(hashes[0], hashes[1]);
   assertNotEquals(hashes[0], hashes[2]);

@@ -1,14 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createRunFolder, removeAbandoned } from "../../scripts/test_folders.ts";
-
-async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+import { withTempFolder } from "../support/temp_folder.ts";
 
 /** Returns the id of a process that has ended. */
 async function findDeadPid(): Promise<number> {
@@ -18,7 +10,7 @@ async function findDeadPid(): Promise<number> {
 }
 
 Deno.test("removeAbandoned() removes the folders of processes that have ended, and no others", async () => {
-  await withFolder(async (folder) => {
+  await withTempFolder({}, async (folder) => {
     const dead = await findDeadPid();
     const left = [`trellis-postgres-${dead}-a1b2`, `trellis-tests-${dead}`];
     const kept = [`other-${dead}`, `trellis-postgres-${Deno.pid}-a1b2`, `trellis-prepared-${dead}`];
@@ -36,7 +28,7 @@ Deno.test("removeAbandoned() removes nothing when the folder does not exist", as
 });
 
 Deno.test("createRunFolder() keeps what later runs use again", async () => {
-  await withFolder(async (parent) => {
+  await withTempFolder({}, async (parent) => {
     const folder = await createRunFolder(parent);
     await Deno.writeTextFile(`${folder}/trellis-testing/prepared.tar`, "kept");
     await Deno.writeTextFile(`${folder}/left`, "");

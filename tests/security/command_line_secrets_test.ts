@@ -2,9 +2,10 @@ import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/as
 import { fileURLToPath } from "node:url";
 import { createTestDatabase } from "../../testing/mod.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 import { withEnv } from "../support/with_env.ts";
 
-/** Stands wherever a secret may stand; each place adds its own ending, so that a leak says where it came from. */
+/** Marks each place of a secret; each place adds its own ending, so that a leak shows its source. */
 const MARKER = "MARKER4711";
 const URL_WITH_PASSWORD = `postgres://app:${MARKER}-password@127.0.0.1:1/notes?sslmode=disable`;
 
@@ -38,17 +39,8 @@ export const handler = defineApiHandler({ auth: "bearer" })(async () => { secret
   "permissions/by_hand.sql": "COMMENT ON SCHEMA public IS '${AUTH_SECRET}';",
 };
 
-async function withProject(test: (root: string) => Promise<void>): Promise<void> {
-  const root = await Deno.realPath(await Deno.makeTempDir());
-  try {
-    for (const [path, text] of Object.entries(PROJECT)) {
-      await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]+$/, ""), { recursive: true });
-      await Deno.writeTextFile(`${root}/${path}`, text);
-    }
-    await withEnv(ENV, () => test(root));
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+function withProject(test: (root: string) => Promise<void>): Promise<void> {
+  return withTempFolder(PROJECT, (root) => withEnv(ENV, () => test(root)));
 }
 
 function filesUnder(folder: string): string[] {

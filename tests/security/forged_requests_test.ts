@@ -16,6 +16,7 @@ import {
 import { createLambdaContext } from "../../testing/context.ts";
 import { defineApiHandler } from "../../validation/define_api_handler.ts";
 import { openAuthDatabase, SECRET } from "../auth/auth_database.ts";
+import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { withEnv } from "../support/with_env.ts";
 
@@ -41,20 +42,7 @@ const sign = (text: string, secret = SECRET, hash = "sha256", form: "base64" | "
   `${text}.${createHmac(hash, secret).update(text).digest(form)}`;
 const GOOD = new Set([TOKEN, sign(TOKEN), encodeURIComponent(sign(TOKEN))]);
 
-/** Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-const random = createRandom(testSeed);
-const below = (size: number) => Math.floor(random() * size);
-const pick = <T>(list: readonly T[]): T => list[below(list.length)];
+const { next: random, below, pick } = createRandom(testSeed);
 
 const encode = (value: unknown) =>
   btoa(JSON.stringify(value)).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");

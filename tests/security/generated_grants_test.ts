@@ -5,6 +5,8 @@ import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { renderPermissionFiles } from "../../cli/grants/permission_files.ts";
 import { readPermissionFiles } from "../../database/permissions/files.ts";
+import { createRandom } from "../support/random.ts";
+import { testSeed } from "../support/seed.ts";
 
 await loadModule();
 
@@ -36,11 +38,10 @@ function parseKinds(sql: string): string[] {
 }
 
 Deno.test("generate permissions quotes every name", () => {
-  let seed = 20261122;
-  const next = (size: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % size;
+  const random = createRandom(testSeed);
   for (let round = 0; round < 2000; round++) {
     const pick = () =>
-      Array.from({ length: 1 + next(6) }, () => PARTS[next(PARTS.length)]).join("");
+      Array.from({ length: 1 + random.below(6) }, () => random.pick(PARTS)).join("");
     const [reason, file, table] = [pick(), pick(), `t${pick()}`.replaceAll("\0", "")];
     const sql = render(table, reason, file);
     assertEquals(

@@ -24,7 +24,7 @@ import { type AuthMode, defineApiHandler } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
-/** Stands wherever a secret may stand; each place adds its own ending, so that a leak says where it came from. */
+/** Marks each place of a secret; each place adds its own ending, so that a leak shows its source. */
 const MARKER = "MARKER4711";
 const context = createLambdaContext({ clock: createFakeClock() });
 const SOURCES = [createRestApiEvent, createHttpApiEvent, createFunctionUrlEvent, createAlbEvent];

@@ -21,7 +21,7 @@ const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" };
 
 type Seen = { status: number; body: unknown; query: unknown; path: unknown; answer: string };
 
-/** Sends an event and tells what reached the handler. */
+/** Sends an event and returns what reached the handler. */
 async function send(
   event: ApiEvent,
   schemas: Parameters<typeof defineApiHandler>[0],

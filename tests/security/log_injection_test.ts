@@ -93,7 +93,7 @@ for (const text of HOSTILE) {
   });
 }
 
-/** Everything that terminals act on; line ends and tabs may stand in the texts of commands. */
+/** All characters that control terminals; the texts of commands may contain line ends and tabs. */
 const TERMINAL =
   // deno-lint-ignore no-control-regex
   /\x1b(?!\[(?:1|22|31|32|33|39)m)|\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;

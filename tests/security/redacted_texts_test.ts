@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { redactText } from "../../observability/redact_text.ts";
 import { redactValue } from "../../observability/redact.ts";
+import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1_000_000 : 20_000;
@@ -58,20 +59,8 @@ const FORMS: ((name: string, secret: string) => string)[] = [
   (name, secret) => `form-data; name="${name}"\r\n\r\n${secret}\r\n--b--`,
 ];
 
-/** Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 Deno.test(`redactText() removes named secrets from ${CASES} texts, and keeps the words around them`, () => {
-  const random = createRandom(testSeed);
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)];
+  const { next: random, pick } = createRandom(testSeed);
   const shown: string[] = [];
   for (let i = 0; i < CASES; i++) {
     const secret = `s${Math.floor(random() * 2 ** 50).toString(36)}Z${

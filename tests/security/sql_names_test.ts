@@ -19,9 +19,9 @@ import { listTables, readRows } from "../../cli/dev/table_browser.ts";
 import { sql } from "../../database/orm.ts";
 import { AppError, ConfigurationError, ForeignKeyViolationError } from "../../errors/mod.ts";
 import { createTestDatabase, type TestDatabase } from "../../testing/mod.ts";
-import { withFolder } from "../database/permissions/permissions_support.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
-/** Names that end a quoted name, a literal, a dollar quote or a line, and drop a table if anybody lets them. */
+/** Names that end a quoted name, a literal, a dollar quote or a line, and drop a table if they are executed. */
 const NAMES = [
   `a"; DROP TABLE victim; --`,
   `a'; DROP TABLE victim; --`,
@@ -110,7 +110,7 @@ for (const name of NAMES) {
         [`${tag}.sql`]: "SELECT 1",
         [`${second}.sql`]: "SELECT 2;\n-- trellis: no-transaction\n",
       };
-      await withFolder(files, async (migrationsFolder) => {
+      await withTempFolder(files, async (migrationsFolder) => {
         const target = {
           migrationsFolder,
           database: config,
@@ -141,7 +141,7 @@ for (const name of NAMES) {
       const text = `CREATE ROLE ${quote(role)} WITH LOGIN;
       GRANT SELECT (${quote(name)}), INSERT ON TABLE ${quote(table)} TO ${quote(role)};
       GRANT UPDATE ON public.${quote(table)} TO ${quote(role)} WITH GRANT OPTION;`;
-      await withFolder({ "roles.sql": text }, async (permissionsFolder) => {
+      await withTempFolder({ "roles.sql": text }, async (permissionsFolder) => {
         const result = await applyPermissions({ permissionsFolder, database: config });
         assertEquals([result.applied, result.errors], [3, []]);
         const { valid, gaps } = await validatePermissions({ permissionsFolder, database: config });
@@ -278,7 +278,7 @@ Deno.test(
     const { config } = await open();
     for (const [value, fits] of VALUES) {
       for (const [place, text] of Object.entries(PLACES)) {
-        await withFolder({ "roles.sql": text }, async (permissionsFolder) => {
+        await withTempFolder({ "roles.sql": text }, async (permissionsFolder) => {
           const apply = () =>
             applyPermissions({
               permissionsFolder,
@@ -307,7 +307,7 @@ Deno.test(
   async () => {
     const { config } = await open();
     const env = { NAME: "x; CREATE ROLE evil" };
-    await withFolder(
+    await withTempFolder(
       { "a.sql": "-- ${NAME}\n/* ${NAME} */ SELECT 1;" },
       async (permissionsFolder) => {
         assertEquals(
@@ -322,7 +322,7 @@ Deno.test(
       },
     );
     for (const text of ["SELECT $x$${NAME}$x$;", "SELECT E'${NAME}\\';", 'SELECT U&"${NAME}";']) {
-      await withFolder({ "a.sql": text }, async (permissionsFolder) => {
+      await withTempFolder({ "a.sql": text }, async (permissionsFolder) => {
         await applyPermissions({
           permissionsFolder,
           database: config,

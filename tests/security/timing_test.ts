@@ -24,7 +24,7 @@ const median = (times: number[]): number => times.sort((a, b) => a - b)[times.le
 
 /**
  * How many times as long a comparison takes that differs in the last character as one that differs in the first. The two
- * kinds take turns, so that whatever else the machine does meets both; the median leaves out what it does in between.
+ * kinds take turns, so that other load on the machine affects both; the median leaves out short disturbances.
  */
 function getLeak(compare: Compare): number {
   for (let i = 0; i < 40; i++) [EARLY, LATE].forEach((given) => getTime(compare, given));

@@ -199,7 +199,7 @@ Deno.test("signing in creates a new token, even if the browser has one (session 
     seen.add(given);
     assert(given.length >= 32);
   }
-  // what nobody was given has not become a session
+  // a value that was never issued has not become a session
   await assertRejects(() => validateSession(auth, TOKEN), UnauthorizedError, INVALID);
 });
 

@@ -10,6 +10,7 @@ import {
 import { type DistSqlServer, startDistSqlServer } from "../../distsql/server/server.ts";
 import { startPostgres } from "./postgres.ts";
 import { withEnv } from "./with_env.ts";
+import { withTempFolder } from "./temp_folder.ts";
 
 /** The provider's stand-in over a real PostgreSQL, and a plain database beside it. */
 export interface DistSqlLab {
@@ -44,29 +45,20 @@ async function clearDatabase(sql: postgres.Sql): Promise<void> {
   await sql.unsafe("DROP SCHEMA IF EXISTS orm CASCADE");
 }
 
-async function migrate(
+function migrate(
   database: DatabaseConfig,
   files: readonly string[],
   options: Partial<MigrateConfig>,
 ): Promise<MigrateResult> {
-  const migrationsFolder = await Deno.makeTempDir({ prefix: "trellis-migrations-" });
-  try {
-    for (const [at, text] of files.entries()) {
-      await Deno.writeTextFile(
-        `${migrationsFolder}/${String(at + 1).padStart(4, "0")}_m.sql`,
-        text,
-      );
-    }
-    return await runMigrations({
+  const named = files.map((text, at) => [`${String(at + 1).padStart(4, "0")}_m.sql`, text]);
+  return withTempFolder(Object.fromEntries(named), (migrationsFolder) =>
+    runMigrations({
       migrationsFolder,
       database,
       clock: impatient,
       useLock: false,
       ...options,
-    });
-  } finally {
-    await Deno.remove(migrationsFolder, { recursive: true });
-  }
+    }));
 }
 
 /** Hands a stand-in to a test. */

@@ -21,7 +21,7 @@ export interface Seen {
   readonly ms: number;
 }
 
-/** Sends a request through a handler of its own. */
+/** Sends a request through a new handler. */
 export interface FaultLab {
   /**
    * Runs work in a request, as a client sees it.

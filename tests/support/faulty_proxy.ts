@@ -4,9 +4,9 @@ import { connect, createServer, type Socket } from "node:net";
  * What the network does to a connection.
  *
  * - `pass`: everything goes through.
- * - `black-hole`: nothing goes through any more, in either direction, and nobody is told: no FIN, no RST.
- * - `deaf`: new connections are accepted and nobody is behind them; open ones pass.
- * - `half-open`: what the client sends arrives, the answers do not, and the client is not told that the server has closed.
+ * - `black-hole`: bytes are dropped in both directions, without FIN or RST.
+ * - `deaf`: new connections are accepted but lead nowhere; open connections pass.
+ * - `half-open`: requests arrive, answers are dropped, and the client does not learn that the server has closed.
  * - `refuse`: new connections are reset, open ones pass.
  */
 export type NetworkState = "pass" | "black-hole" | "deaf" | "half-open" | "refuse";
@@ -27,7 +27,7 @@ export interface FaultyProxy {
   delay(ms: number): void;
   /** Resets every open connection. */
   cut(): void;
-  /** Drops every open connection as a gateway does that has forgotten it: nothing goes through, and nobody is told. */
+  /** Drops every open connection like a gateway that has forgotten it: bytes are lost without FIN or RST. */
   forget(): void;
   /** Calls back once, when a client sends bytes that contain the text, before they go on. */
   onceSent(text: string, callback: () => void): void;
@@ -46,7 +46,7 @@ interface Watch {
  * Starts a proxy on the loopback interface.
  *
  * @param port The server's port on the loopback interface.
- * @returns The proxy, which passes everything until told otherwise.
+ * @returns The proxy, which passes everything until its state is changed.
  */
 export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
   const sockets = new Set<Socket>();
@@ -58,7 +58,7 @@ export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
   let accepted = 0;
   let forgotten = 0;
 
-  /** A latin1 text has the bytes of whatever went by. */
+  /** As latin1, a text keeps the bytes that passed. */
   function look(watches: Watch[], data: Uint8Array): void {
     if (watches.length === 0) return;
     const text = new TextDecoder("latin1").decode(data);

@@ -1,5 +1,5 @@
 /**
- * Runs migrations in a process of their own: `migrate_process.ts <config as JSON> [statement to die before]`. Each line on
+ * Runs migrations in a separate process: `migrate_process.ts <config as JSON> [statement to die before]`. Each line on
  * standard output is a message of the run; the last one is the result.
  */
 // deno-lint-ignore-file no-console -- its output is what the test reads

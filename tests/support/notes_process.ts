@@ -1,9 +1,8 @@
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
 const ROOT = new URL("../../", import.meta.url);
 const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", ROOT)));
-/** The command of `deno task start`, which has an import map and a lock file of its own. */
+/** The command of `deno task start`, which has its own import map and lock file. */
 const [, ...START] = tasks.start.command.split(" ");
 
 /** The example application as a user runs it: its own process, a folder for its data. */
@@ -17,16 +16,6 @@ export interface NotesProcess {
   log(): string;
   /** Ctrl-C; resolves to the exit code. */
   interrupt(): Promise<number>;
-}
-
-/** A port that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on("error", reject).listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** Starts the example on a port and waits until it answers; what it printed is the error when it ends instead. */

@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import { join } from "node:path";
 import {
   copyPreparedCluster,
@@ -6,6 +5,7 @@ import {
   makeServerFolder,
   SERVER_USER,
 } from "./postgres_files.ts";
+import { freePort } from "./free_port.ts";
 
 /** A PostgreSQL server that belongs to a test. */
 export interface TestPostgres {
@@ -23,15 +23,6 @@ export interface TestPostgres {
 export interface StartPostgresOptions {
   /** Further settings, each as for `postgres -c`, such as `default_transaction_isolation=repeatable read`. */
   settings?: readonly string[];
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 async function untilReady(child: Deno.ChildProcess): Promise<void> {
@@ -59,7 +50,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   const folder = await makeServerFolder();
   const data = join(folder, "data");
   await copyPreparedCluster(bin, folder);
-  const port = await freePort();
+  const port = freePort();
   const settings = [
     "listen_addresses=127.0.0.1",
     `unix_socket_directories=${data}`,

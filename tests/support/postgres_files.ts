@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 
-/** The account that runs the server: PostgreSQL refuses to run as root, so root runs it as nobody. */
+/** The account that runs the server: PostgreSQL refuses to run as root, so root runs it as the account `nobody`. */
 export const SERVER_USER: { uid?: number; gid?: number } = Deno.uid() === 0
   ? { uid: 65534, gid: 65534 }
   : {};
@@ -23,7 +23,7 @@ const PREPARATION = [
 /** Folder in memory. Each table is several files, which take most of the time of a small test on a disk. */
 const MEMORY = "/dev/shm";
 const MIN_FREE_MEMORY_BYTES = 2 ** 30;
-/** Folder of what is made once on a machine; a run of all tests has a temporary folder of its own. */
+/** Folder of what is made once on a machine; each run of all tests has another temporary folder. */
 const PREPARED = Deno.env.get("TRELLIS_TEST_CACHE") ?? tmpdir();
 
 /** Makes a folder for a server's files: in memory if it has space, else in the temporary folder. */
@@ -110,7 +110,7 @@ async function copyNpmBin(): Promise<string> {
   return join(copy, "native/bin");
 }
 
-/** Makes a folder once on a machine; its name tells the account and what it was made from. */
+/** Makes a folder once on a machine; its name identifies the account and the sources. */
 async function prepareOnce(
   name: string,
   madeFrom: readonly string[],

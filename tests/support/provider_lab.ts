@@ -25,7 +25,7 @@ export interface ProviderTarget {
     | "branching-pg"
     | "data-api"
     | "distsql";
-  /** A database of its own; one connection. */
+  /** A separate database; one connection. */
   readonly config: DatabaseConfig;
 }
 
@@ -146,7 +146,7 @@ function setEnv(variables: Readonly<Record<string, string | undefined>>): () => 
 }
 
 /**
- * Opens a client, and makes a table anew.
+ * Opens a client, and creates a table again.
  *
  * @param config The database.
  * @param ddl `CREATE TABLE <name> …`.

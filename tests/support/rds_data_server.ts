@@ -36,7 +36,7 @@ interface Body {
   resultSetOptions?: { longReturnType?: string };
 }
 
-/** The Data API tells the server the type of each value; nothing is left for it to infer. */
+/** The Data API declares the type of each value, so that the server infers none. */
 const HINTS: Record<string, string> = {
   UUID: "uuid",
   JSON: "jsonb",
@@ -205,7 +205,7 @@ export function startRdsDataServer(
     };
   }
 
-  /** Takes a transaction out; whoever does so ends it. */
+  /** Removes a transaction; its remover must end it. */
   function take(transactionId: string): void {
     clearTimeout(transactions.get(transactionId)?.timer);
     transactions.delete(transactionId);
@@ -227,7 +227,7 @@ export function startRdsDataServer(
 
   async function handle(operation: string, body: Body): Promise<unknown> {
     if (operation === "BeginTransaction") {
-      // a connection of its own: postgres.js 3.4.9 reserves only those that are open and rest
+      // a separate connection: postgres.js 3.4.9 reserves only those that are open and rest
       const sql = connect(1);
       await sql.unsafe("begin");
       const transactionId = crypto.randomUUID();

@@ -27,8 +27,8 @@ const BACKENDS = 2;
 /**
  * Starts a connection pooler in transaction mode before a PostgreSQL that trusts everybody. A
  * client gets the server session that was free for longest, and gives it back at the end of its
- * transaction. So two transactions in a row never share a session, and what one of them left in its
- * session is missing in the next. Like PgBouncer, it gives clients process ids of its own.
+ * transaction. So two transactions in a row never share a session, and what the first left in its
+ * session is missing in the second. Like PgBouncer, it invents the process ids of clients.
  *
  * @param serverPort The port of the server.
  */

@@ -307,7 +307,7 @@ const Recursive: z.ZodType<Node> = z.object({
   },
 });
 
-/** Schemas that run somebody's code, or whose parts are not known here. */
+/** Schemas that run custom code, or whose parts are not known here. */
 const UNKNOWN: [name: string, schema: core.$ZodType][] = [
   ["a refinement", z.object({ a: z.string().refine(() => true) })],
   ["an asynchronous refinement", z.string().refine(() => Promise.resolve(true))],

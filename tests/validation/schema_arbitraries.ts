@@ -89,7 +89,7 @@ const values = fc.letrec<{ any: unknown }>((tie) => ({
   ),
 }));
 
-/** A value made for a schema: mostly one that fits. */
+/** A value made for a schema: mostly a valid one. */
 export function valueFor(schema: core.$ZodType): fc.Arbitrary<unknown> {
   const definition = schema._zod.def as {
     type: string;

@@ -12,8 +12,9 @@ import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../../testing/mod.ts";
 import { LAB_OPTIONS, shareProviders } from "../../support/provider_lab.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";
-import { openAuthDatabase, SECRET } from "../auth_database.ts";
+import { SECRET } from "../auth_database.ts";
 import { generateSchema } from "../plugins/generated_schema.ts";
+import { openPluginLab } from "../plugins/plugin_lab.ts";
 
 const CONFIG = { secret: SECRET, baseURL: "http://localhost:3000" };
 const DAY_MS = 86_400_000;
@@ -29,12 +30,9 @@ interface Opened {
 }
 
 async function open(): Promise<Opened> {
-  const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const plugins = [organization(), jwt()];
   const options = { plugins, audit: true, rateLimit: { storage: "database" } } as const;
-  const { authSchema, statements } = await generateSchema({ ...options, plugins });
-  await pglite.exec(statements.join("\n"));
+  const { pglite, authSchema } = await openPluginLab({ ...options, plugins });
   return {
     pglite,
     auth: createAuth(drizzle(pglite), { ...CONFIG, ...options, plugins, schema: authSchema }),

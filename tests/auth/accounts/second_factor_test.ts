@@ -1,24 +1,22 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { passkey } from "@better-auth/passkey";
-import type { PGlite } from "@electric-sql/pglite";
 import { admin, emailOTP, magicLink, twoFactor } from "better-auth/plugins";
-import { drizzle } from "drizzle-orm/pglite";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { defineAuth } from "../../../auth/define_auth.ts";
 import { authSessions } from "../../../auth/tables/schema.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
-import { setLogOutput } from "../../../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { defineApiHandler } from "../../../validation/mod.ts";
-import { atTime, openAuthDatabase, SECRET } from "../auth_database.ts";
+import { atTime, SECRET } from "../auth_database.ts";
 import { getTotp } from "../plugins/credential_flows.ts";
-import { generateSchema } from "../plugins/generated_schema.ts";
 import {
   BASE_URL,
   type Browser,
   newEmail,
   openBrowser,
+  type OpenPluginLab,
+  openPluginLab,
   PASSWORD,
   type PluginLab,
 } from "../plugins/plugin_lab.ts";
@@ -38,27 +36,13 @@ const CONFIG: Partial<AuthConfig> = {
   rateLimit: { enabled: false },
 };
 
-let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
-
-async function open(): Promise<PluginLab & { pglite: PGlite }> {
-  setLogOutput(() => {});
-  const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-  const { authSchema, statements } = await generateSchema(CONFIG);
-  await pglite.exec(statements.join("\n"));
-  return {
-    pglite,
-    db: drizzle(pglite, { schema: authSchema }),
-    authSchema,
-    query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
-  };
-}
+let opened: Promise<OpenPluginLab> | undefined;
 
 Deno.test.afterAll(async () => await (await opened)?.pglite.close());
 
 function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
   Deno.test(name, async () => {
-    const lab = await (opened ??= open());
+    const lab = await (opened ??= openPluginLab(CONFIG));
     await startFresh(() => run(lab));
   });
 }

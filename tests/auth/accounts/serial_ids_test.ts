@@ -1,11 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { apiKey } from "@better-auth/api-key";
-import { drizzle } from "drizzle-orm/pglite";
 import { magicLink, organization } from "better-auth/plugins";
 import type { AuthConfig } from "../../../auth/mod.ts";
-import { openAuthDatabase } from "../auth_database.ts";
-import { generateSchema } from "../plugins/generated_schema.ts";
-import { newEmail, openBrowser, PASSWORD } from "../plugins/plugin_lab.ts";
+import { newEmail, openBrowser, openPluginLab, PASSWORD } from "../plugins/plugin_lab.ts";
 
 let token = "";
 
@@ -21,13 +18,9 @@ const CONFIG: Partial<AuthConfig> = {
 };
 
 Deno.test("with numbers as ids, a proof and a deletion remove the rows of their user only", async () => {
-  const { pglite } = await openAuthDatabase();
+  const lab = await openPluginLab(CONFIG);
+  const { pglite, query } = lab;
   try {
-    await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-    const { authSchema, statements } = await generateSchema(CONFIG);
-    await pglite.exec(statements.join("\n"));
-    const query = async (sql: string) => (await pglite.query<Record<string, unknown>>(sql)).rows;
-    const lab = { db: drizzle(pglite, { schema: authSchema }), authSchema, query };
     const [first, second] = [openBrowser(lab, CONFIG), openBrowser(lab, CONFIG)];
     const ids = [await first.signUp(newEmail("first")), await second.signUp(newEmail("second"))];
     assertEquals(ids.map(String), ["1", "2"]);

@@ -46,7 +46,7 @@ async function ask(method: string, url: string, token = "", body?: unknown) {
   return { ...result, errors: lines.filter(({ level }) => level === "ERROR") };
 }
 
-/** Asks for a change of address that somebody else takes before it is confirmed. */
+/** Asks for a change of address that another account takes before it is confirmed. */
 async function getLinkToTaken(callbackURL: string): Promise<URL> {
   const token = await signUp(ADA);
   const body = { newEmail: NEW, callbackURL };

@@ -85,7 +85,7 @@ interface Squatter {
   readonly token: string;
 }
 
-/** Signs up with the address of somebody else. */
+/** Signs up with another person's address. */
 async function squat(): Promise<Squatter> {
   const { status, body, cookies } = await send("/sign-up/email", {
     email: EMAIL,

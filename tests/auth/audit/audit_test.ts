@@ -1,18 +1,17 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { apiKey } from "@better-auth/api-key";
-import type { PGlite } from "@electric-sql/pglite";
 import { admin } from "better-auth/plugins";
-import { drizzle } from "drizzle-orm/pglite";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { listAuthEvents } from "../../../auth/accounts/audit_events.ts";
 import { createAuth } from "../../../auth/accounts/instance.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { openAuthDatabase, SECRET } from "../auth_database.ts";
-import { generateSchema } from "../plugins/generated_schema.ts";
+import { SECRET } from "../auth_database.ts";
 import {
   BASE_URL,
   newEmail,
   openBrowser,
+  type OpenPluginLab,
+  openPluginLab,
   PASSWORD,
   type PluginLab,
 } from "../plugins/plugin_lab.ts";
@@ -20,27 +19,11 @@ import {
 // Deno starts a test in the asynchronous context in which the one before ended
 const startFresh = AsyncLocalStorage.snapshot();
 
-let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
-
-async function open(): Promise<PluginLab & { pglite: PGlite }> {
-  const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-  const { authSchema, statements } = await generateSchema({
-    plugins: [admin(), apiKey()],
-    audit: true,
-  });
-  await pglite.exec(statements.join("\n"));
-  return {
-    pglite,
-    db: drizzle(pglite, { schema: authSchema }),
-    authSchema,
-    query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
-  };
-}
+let opened: Promise<OpenPluginLab> | undefined;
 
 function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
   Deno.test(name, async () => {
-    const lab = await (opened ??= open());
+    const lab = await (opened ??= openPluginLab({ plugins: [admin(), apiKey()], audit: true }));
     await lab.query("DELETE FROM auth_events");
     await startFresh(() => run(lab));
   });

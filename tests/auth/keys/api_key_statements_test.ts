@@ -15,7 +15,7 @@ import { apikey, apiKeyColumns, openApiKeysDatabase, OWNER } from "../api_keys_d
 import { atTime, SECRET } from "../auth_database.ts";
 
 const NOW_MS = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
-const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 5_000 : 600;
+const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 5_000 : 300;
 
 const { pglite, db, queries } = await openApiKeysDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());

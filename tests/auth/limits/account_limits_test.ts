@@ -15,7 +15,7 @@ const BASE = "https://api.example.com";
 
 let configs = 0;
 
-/** An instance of its own, with a limit of 3 sign-ins by address and 2 failures by account. */
+/** A separate instance, with a limit of 3 sign-ins by address and 2 failures by account. */
 function open(config: Partial<AuthConfig> = {}): BetterAuthInstance {
   return createAuth(db, {
     secret: SECRET,

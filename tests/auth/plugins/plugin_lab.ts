@@ -1,12 +1,16 @@
+import type { PGlite } from "@electric-sql/pglite";
 import { createAuthClient } from "better-auth/client";
 import type { BetterAuthClientPlugin } from "better-auth/client";
+import type { DrizzleConfig } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/pglite";
 import { createAuthHandler } from "../../../auth/routes/auth_handler.ts";
 import type { AuthDatabase } from "../../../auth/better_auth/better_auth_types.ts";
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { type BetterAuthInstance, createAuth } from "../../../auth/accounts/instance.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
-import { SECRET } from "../auth_database.ts";
+import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";
+import { generateSchema } from "./generated_schema.ts";
 
 /** Base URL of all instances. */
 export const BASE_URL = "http://localhost:3000";
@@ -17,6 +21,33 @@ export interface PluginLab {
   readonly authSchema: Record<string, unknown>;
   /** Runs SQL and returns the rows. */
   query(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+/** A lab that its test closes. */
+export interface OpenPluginLab extends PluginLab {
+  readonly pglite: PGlite;
+}
+
+/**
+ * Opens an embedded database with the tables that `trellis generate auth-schema` writes.
+ *
+ * @param config The configuration that decides about the tables.
+ * @param options Options of the client.
+ */
+export async function openPluginLab(
+  config: Omit<AuthConfig, "secret" | "baseURL">,
+  options: Omit<DrizzleConfig, "schema"> = {},
+): Promise<OpenPluginLab> {
+  const { pglite } = await openAuthDatabase();
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
+  const { authSchema, statements } = await generateSchema(config);
+  await pglite.exec(statements.join("\n"));
+  return {
+    pglite,
+    db: drizzle(pglite, { ...options, schema: authSchema }),
+    authSchema,
+    query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
+  };
 }
 
 /** A response with its parsed body. */

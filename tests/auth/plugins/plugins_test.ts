@@ -1,14 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { PGlite } from "@electric-sql/pglite";
-import { drizzle } from "drizzle-orm/pglite";
 import { AUTH_TABLES, getAuthOperations } from "../../../cli/grants/auth_tables.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { TABLE_PLUGINS } from "./all_plugins.ts";
 import { FLOWS } from "./flows.ts";
-import { generateSchema } from "./generated_schema.ts";
-import { openBrowser, type PluginLab } from "./plugin_lab.ts";
-import { openAuthDatabase } from "../auth_database.ts";
+import { openBrowser, type OpenPluginLab, openPluginLab } from "./plugin_lab.ts";
 
 // Deno starts a test in the asynchronous context in which the one before ended, so that better-auth
 // would continue its last request
@@ -25,24 +21,13 @@ function recordChange(statement: string): void {
   }
 }
 
-let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
+let opened: Promise<OpenPluginLab> | undefined;
 
-/** Opens the embedded database with the tables that generate auth-schema writes. */
-async function open(): Promise<PluginLab & { pglite: PGlite }> {
-  const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-  const { authSchema, statements } = await generateSchema({
-    plugins: TABLE_PLUGINS,
-    audit: true,
-    rateLimit: { storage: "database" },
-  });
-  await pglite.exec(statements.join("\n"));
-  return {
-    pglite,
-    db: drizzle(pglite, { schema: authSchema, logger: { logQuery: recordChange } }),
-    authSchema,
-    query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
-  };
+function open(): Promise<OpenPluginLab> {
+  return openPluginLab(
+    { plugins: TABLE_PLUGINS, audit: true, rateLimit: { storage: "database" } },
+    { logger: { logQuery: recordChange } },
+  );
 }
 
 Deno.test.beforeAll(() => void setLogOutput(() => {}));

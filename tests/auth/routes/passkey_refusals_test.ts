@@ -1,10 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { passkey } from "@better-auth/passkey";
-import { drizzle } from "drizzle-orm/pglite";
 import { captureLogs } from "../../support/capture_logs.ts";
-import { openAuthDatabase } from "../auth_database.ts";
-import { generateSchema } from "../plugins/generated_schema.ts";
-import { BASE_URL, newEmail, openBrowser } from "../plugins/plugin_lab.ts";
+import { BASE_URL, newEmail, openBrowser, openPluginLab } from "../plugins/plugin_lab.ts";
 import { createSoftwareAuthenticator } from "../plugins/software_authenticator.ts";
 
 interface Registration {
@@ -13,18 +10,10 @@ interface Registration {
 }
 
 Deno.test("createAuthHandler() answers 403 to a passkey of another origin, 400 to a malformed one, 500 if it cannot be stored", async () => {
-  const { pglite } = await openAuthDatabase();
+  const plugins = [passkey({ rpID: "localhost", origin: BASE_URL })];
+  const lab = await openPluginLab({ plugins });
+  const { pglite } = lab;
   try {
-    await pglite.exec("DROP TABLE users, sessions, accounts, verification");
-    const plugins = [passkey({ rpID: "localhost", origin: BASE_URL })];
-    const { authSchema, statements } = await generateSchema({ plugins });
-    await pglite.exec(statements.join("\n"));
-    const lab = {
-      db: drizzle(pglite, { schema: authSchema }),
-      authSchema,
-      query: async (sql: string) => (await pglite.query<Record<string, unknown>>(sql)).rows,
-    };
-
     for (const given of [plugins, [passkey({ rpID: "localhost" })]]) {
       const browser = openBrowser(lab, { plugins: given, rateLimit: { enabled: false } });
       await browser.signUp(newEmail("passkey"));

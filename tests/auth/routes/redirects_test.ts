@@ -7,7 +7,7 @@ import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";
 import { testSeed } from "../../support/seed.ts";
-import { createRandom } from "../random.ts";
+import { createRandom } from "../../support/random.ts";
 
 const BASE = "https://api.example.com";
 const ORIGINS = [BASE, "https://app.example.com"];

@@ -4,7 +4,7 @@ import { AUTH_ROUTE_TABLES, MAIL_ROUTES } from "../../../cli/grants/auth_route_t
 import { AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { testSeed } from "../../support/seed.ts";
-import { createRandom } from "../random.ts";
+import { createRandom } from "../../support/random.ts";
 import { walkRoutes } from "./route_walk.ts";
 import { getRole, openRouteWorld, type RouteWorld } from "./route_world.ts";
 

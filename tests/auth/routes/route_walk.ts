@@ -1,4 +1,4 @@
-import type { Random } from "../random.ts";
+import type { Random } from "../../support/random.ts";
 import { PASSWORD, type RouteWorld } from "./route_world.ts";
 
 const EMAILS = ["ada@example.com", "bob@example.com", "eve@example.com"];

@@ -26,7 +26,7 @@ export interface Answer {
   readonly location: string;
 }
 
-/** Accounts on a PostgreSQL server, whose routes run with roles of their own. */
+/** Accounts on a PostgreSQL server, whose routes run with separate roles. */
 export interface RouteWorld {
   /** Operations that were observed, as `route table OPERATION`. */
   readonly observed: Set<string>;

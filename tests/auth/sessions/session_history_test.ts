@@ -20,7 +20,7 @@ const DAY = 86_400;
 const START_MS = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
 const USER = "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e";
 const BASE_URL = "http://localhost:3000";
-const HISTORIES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 60;
+const HISTORIES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 24;
 
 const { pglite, db } = await openAuthDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());

@@ -12,7 +12,7 @@ import { isTrustedOrigin } from "../../../auth/sessions/trusted_origin.ts";
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { testSeed } from "../../support/seed.ts";
-import { createRandom } from "../random.ts";
+import { createRandom } from "../../support/random.ts";
 
 const config: AuthConfig = {
   secret: "a-secret-of-at-least-32-characters",

@@ -2,17 +2,9 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { MARKER } from "../../../cli/build/bundle.ts";
 import { openOutputFolder } from "../../../cli/build/output_folder.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const code = (text: string) => `${MARKER}\n${text}\n`;
-
-async function withFolder(test: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.makeTempDir({ prefix: "trellis-dist-" });
-  try {
-    await test(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-}
 
 async function list(dir: string): Promise<string[]> {
   const found: string[] = [];
@@ -25,7 +17,7 @@ async function list(dir: string): Promise<string[]> {
 }
 
 Deno.test("openOutputFolder() shows nothing before commit, and all of it after", async () => {
-  await withFolder(async (dir) => {
+  await withTempFolder({}, async (dir) => {
     const folder = openOutputFolder(dir, dir);
     assertEquals(folder.stage("A", code("a"), "{}"), "created");
     assertEquals((await list(dir)).every((path) => path.startsWith(".building-")), true);
@@ -36,7 +28,7 @@ Deno.test("openOutputFolder() shows nothing before commit, and all of it after",
 });
 
 Deno.test("openOutputFolder() leaves nothing behind when a build is given up", async () => {
-  await withFolder(async (dir) => {
+  await withTempFolder({}, async (dir) => {
     const folder = openOutputFolder(dir, dir);
     folder.stage("A", code("a"));
     folder.discard();
@@ -45,7 +37,7 @@ Deno.test("openOutputFolder() leaves nothing behind when a build is given up", a
 });
 
 Deno.test("openOutputFolder() distinguishes created, updated and unchanged", async () => {
-  await withFolder(async (dir) => {
+  await withTempFolder({}, async (dir) => {
     const first = openOutputFolder(dir, dir);
     first.stage("A", code("a"));
     first.stage("B", code("b"));
@@ -70,7 +62,7 @@ Deno.test("openOutputFolder() distinguishes created, updated and unchanged", asy
 });
 
 Deno.test("openOutputFolder() removes unneeded generated bundles, and nothing else", async () => {
-  await withFolder(async (dir) => {
+  await withTempFolder({}, async (dir) => {
     const first = openOutputFolder(dir, dir);
     for (const name of ["Kept", "Gone", "Shared"]) first.stage(name, code(name), "{}");
     first.commit(["Kept", "Gone", "Shared"]);
@@ -91,7 +83,7 @@ Deno.test("openOutputFolder() removes unneeded generated bundles, and nothing el
 });
 
 Deno.test("openOutputFolder() names bundles that were not generated", async () => {
-  await withFolder(async (dir) => {
+  await withTempFolder({}, async (dir) => {
     await Deno.mkdir(join(dir, "Mine"));
     await Deno.writeTextFile(join(dir, "Mine/index.mjs"), "export {};");
     assertEquals(openOutputFolder(dir, dir).unmanagedFiles(["Mine", "Other"]), ["Mine"]);
@@ -99,7 +91,7 @@ Deno.test("openOutputFolder() names bundles that were not generated", async () =
 });
 
 Deno.test("openOutputFolder() moves source maps when the settings put them elsewhere", async () => {
-  await withFolder(async (root) => {
+  await withTempFolder({}, async (root) => {
     const [dir, maps] = [join(root, "dist"), join(root, "dist.maps")];
     const beside = openOutputFolder(dir, dir);
     beside.stage("A", code("linked"), "{}");
@@ -114,7 +106,7 @@ Deno.test("openOutputFolder() moves source maps when the settings put them elsew
 });
 
 Deno.test("openOutputFolder() removes what a build left behind that was killed", async () => {
-  await withFolder(async (dir) => {
+  await withTempFolder({}, async (dir) => {
     const child = new Deno.Command(Deno.execPath(), { args: ["eval", ""] }).spawn();
     await child.status;
     await Deno.mkdir(join(dir, `.building-${child.pid}`, "A"), { recursive: true });

@@ -19,7 +19,7 @@ import { denoProjectFiles, type TestProject, writeTestProject } from "./project.
 
 const seed = testSeed;
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const numRuns = isFull ? 50_000 : 500;
+const numRuns = isFull ? 50_000 : 150;
 
 /** The written module of a schema, run as the bundle runs it; counts how often zod is loaded. */
 function runWritten(

@@ -1,18 +1,19 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "../../../cli/commands/build.ts";
 import type { CliResult } from "../fixtures/run.ts";
 import { runInProcess } from "../fixtures/run.ts";
+import { writeFiles } from "../../support/temp_folder.ts";
 
 /** The checkout. */
 export const CHECKOUT: string = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A project in a folder of its own. */
+/** A project in a temporary folder. */
 export interface TestProject {
   readonly root: string;
   /** `trellis build` with these options. */
   build(...options: string[]): Promise<CliResult>;
-  /** Calls a built function in a Node of its own. */
+  /** Calls a built function in a new process of Node. */
   call(name: string, options?: CallOptions): Promise<CallResult>;
   /** Calls a built function with each event in turn, in one Node. */
   callEach(
@@ -49,10 +50,7 @@ export async function writeTestProject(
   files: Readonly<Record<string, string>>,
 ): Promise<TestProject> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-build-" }));
-  for (const [path, text] of Object.entries(files)) {
-    await Deno.mkdir(dirname(join(root, path)), { recursive: true });
-    await Deno.writeTextFile(join(root, path), text);
-  }
+  await writeFiles(root, files);
   return {
     root,
     build: (...options) =>

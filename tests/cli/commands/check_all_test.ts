@@ -64,7 +64,7 @@ async function withProject(test: (project: TestProject) => Promise<void>): Promi
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
-/** A generator whose check ends as it is told. */
+/** A generator whose check has a given result. */
 function fakeGenerator(
   name: string,
   exitCode: ExitCode | Error,

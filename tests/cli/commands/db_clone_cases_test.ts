@@ -2,10 +2,16 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dbClone } from "../../../cli/commands/db_clone.ts";
 import { runMigrations } from "../../../database/mod.ts";
 import { startNeonProxy } from "../../support/neon_proxy.ts";
-import { startPostgres } from "../../support/postgres.ts";
 import { startRdsDataServer } from "../../support/rds_data_server.ts";
 import { withEnv } from "../../support/with_env.ts";
-import { digest, pg, runAll, runCommand, startStandIn } from "../database/clone_support.ts";
+import {
+  digest,
+  pg,
+  runAll,
+  runCommand,
+  startStandIn,
+  withServer,
+} from "../database/clone_support.ts";
 import type { CliResult } from "../fixtures/run.ts";
 
 const SMALL = [
@@ -17,21 +23,6 @@ const SMALL = [
 const SMALL_ROWS = ["SELECT * FROM owners ORDER BY id", "SELECT * FROM notes ORDER BY id"];
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
-
-type Make = (name: string, statements?: readonly string[]) => Promise<string>;
-
-async function withServer(test: (make: Make, port: number) => Promise<void>): Promise<void> {
-  const postgres = await startPostgres();
-  try {
-    await test(async (name, statements = []) => {
-      const url = await postgres.createDatabase(name);
-      if (statements.length > 0) await runAll(pg(url), statements);
-      return url;
-    }, postgres.port);
-  } finally {
-    await postgres.stop();
-  }
-}
 
 function clone(...args: string[]): Promise<CliResult> {
   return runCommand(dbClone, ["--from-url-env", "SOURCE", "--to-url-env", "TARGET", ...args]);

@@ -1,9 +1,15 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dbClone } from "../../../cli/commands/db_clone.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import type { CliResult } from "../fixtures/run.ts";
-import { digest, pg, runAll, runCommand, startStandIn } from "../database/clone_support.ts";
+import {
+  digest,
+  pg,
+  runAll,
+  runCommand,
+  startStandIn,
+  withServer,
+} from "../database/clone_support.ts";
 
 /** Every kind of value and object that each provider has. */
 const COMMON = [
@@ -102,23 +108,6 @@ const DISTSQL_EXTRA = [
 ];
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
-
-async function withServer(
-  test: (
-    database: (name: string, statements?: readonly string[]) => Promise<string>,
-  ) => Promise<void>,
-) {
-  const postgres: TestPostgres = await startPostgres();
-  try {
-    await test(async (name, statements = []) => {
-      const url = await postgres.createDatabase(name);
-      if (statements.length > 0) await runAll(pg(url), statements);
-      return url;
-    });
-  } finally {
-    await postgres.stop();
-  }
-}
 
 async function assertDone(args: readonly string[]): Promise<CliResult> {
   const result = await runCommand(dbClone, args);

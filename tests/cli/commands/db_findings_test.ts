@@ -11,6 +11,7 @@ import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { runAll, startStandIn } from "../database/clone_support.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -21,12 +22,7 @@ async function withProject(
     root: string,
   ) => Promise<void>,
 ): Promise<void> {
-  const root = await Deno.makeTempDir();
-  try {
-    for (const [path, text] of Object.entries(files)) {
-      await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      await Deno.writeTextFile(`${root}/${path}`, text);
-    }
+  await withTempFolder(files, async (root) => {
     const run = (command: Command, ...args: string[]) =>
       runInProcess([...command.name.split(" "), ...args], { commands: [command], cwd: root });
     const unset = {
@@ -35,9 +31,7 @@ async function withProject(
       DATABASE_PROVIDER: undefined,
     };
     await withEnv(unset, () => test(run, root));
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 }
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };

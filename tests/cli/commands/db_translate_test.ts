@@ -3,24 +3,19 @@ import { fileURLToPath } from "node:url";
 import type { PlanFinding } from "../../../database/migrate.ts";
 import { dbTranslate } from "../../../cli/commands/db_translate.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../examples/notes", import.meta.url));
 
 /** Runs the command in a folder that holds some files. */
-async function translate(
+function translate(
   files: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<CliResult> {
-  const cwd = await Deno.makeTempDir();
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.mkdir(`${cwd}/${name}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      await Deno.writeTextFile(`${cwd}/${name}`, text);
-    }
-    return await runInProcess(["db", "translate", ...args], { commands: [dbTranslate], cwd });
-  } finally {
-    await Deno.remove(cwd, { recursive: true });
-  }
+  return withTempFolder(
+    files,
+    (cwd) => runInProcess(["db", "translate", ...args], { commands: [dbTranslate], cwd }),
+  );
 }
 
 Deno.test("trellis db translate writes the provider's SQL and names each change by line", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { writeLargeProject } from "../fixtures/large_project.ts";
 import { infra, readInfra } from "../fixtures/infra_project.ts";
 
-const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 200;
+const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 150;
 /** 20 groups, and a fixed part and a parameter for each function. */
 const RESOURCES = 20 + 2 * FUNCTIONS;
 

@@ -6,7 +6,7 @@ import process from "node:process";
 import { writeLargeOpenapiProject } from "../fixtures/large_openapi_project.ts";
 import { generate } from "../fixtures/openapi_project.ts";
 
-const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 200;
+const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 80;
 
 /** The work of the processor, which says the same on a busy machine. */
 async function measure(functions: number): Promise<number> {

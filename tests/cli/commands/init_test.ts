@@ -2,18 +2,10 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { basename, join } from "node:path";
 import { init } from "../../../cli/commands/init.ts";
 import { runInProcess } from "../fixtures/run.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const run = (args: string[], cwd: string) =>
   runInProcess(["init", ...args], { commands: [init], cwd });
-
-async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "trellis-init-" });
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 async function list(folder: string): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(folder));
@@ -26,7 +18,7 @@ async function list(folder: string): Promise<string[]> {
 }
 
 Deno.test("init writes the files that it names, for each runtime", async () => {
-  await withFolder(async (cwd) => {
+  await withTempFolder({}, async (cwd) => {
     for (const [runtime, own] of [["node", "package.json"], ["deno", "deno.json"]]) {
       const { exitCode, stdout, stderr } = await run([
         `My ${runtime} API`,
@@ -45,7 +37,7 @@ Deno.test("init writes the files that it names, for each runtime", async () => {
 });
 
 Deno.test("init takes the runtime that it runs on, and the working directory, when nothing is said", async () => {
-  await withFolder(async (cwd) => {
+  await withTempFolder({}, async (cwd) => {
     await Deno.mkdir(join(cwd, ".git"));
     const { exitCode, stdout } = await run([], cwd);
     assertEquals(exitCode, 0);
@@ -62,7 +54,7 @@ Deno.test("init takes the runtime that it runs on, and the working directory, wh
 });
 
 Deno.test("init refuses a folder that is not empty, and names what is in it", async () => {
-  await withFolder(async (cwd) => {
+  await withTempFolder({}, async (cwd) => {
     for (const name of ["b.txt", "a.txt", ".env"]) {
       await Deno.writeTextFile(join(cwd, name), "mine");
     }
@@ -80,7 +72,7 @@ Deno.test("init refuses a folder that is not empty, and names what is in it", as
 });
 
 Deno.test("init refuses wrong command lines, and a folder that is a file", async () => {
-  await withFolder(async (cwd) => {
+  await withTempFolder({}, async (cwd) => {
     await Deno.writeTextFile(join(cwd, "file"), "");
     const cases: readonly [args: string[], exitCode: number, message: RegExp][] = [
       [["api", "--runtime", "bun"], 2, /--runtime must be one of node, deno, got "bun"/],
@@ -97,7 +89,7 @@ Deno.test("init refuses wrong command lines, and a folder that is a file", async
 });
 
 Deno.test("init --ci adds the workflow to a project, and replaces none", async () => {
-  await withFolder(async (cwd) => {
+  await withTempFolder({}, async (cwd) => {
     await run(["--runtime", "deno"], cwd);
     await Deno.mkdir(join(cwd, ".github/workflows"), { recursive: true });
     await Deno.writeTextFile(join(cwd, ".github/workflows/test.yml"), "mine");
@@ -119,7 +111,7 @@ Deno.test("init --ci adds the workflow to a project, and replaces none", async (
 });
 
 Deno.test("init --ci of a new project says what the workflow needs", async () => {
-  await withFolder(async (cwd) => {
+  await withTempFolder({}, async (cwd) => {
     const { exitCode, stdout } = await run(["api", "--ci"], cwd);
     assertEquals(exitCode, 0);
     assertMatch(stdout, /The workflow needs:\n {2}cd infra-ci && terraform init/);

@@ -7,7 +7,7 @@ import { writeLargeProject } from "../fixtures/large_project.ts";
 const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
 const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
 
-const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 200;
+const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 60;
 const QUERIES = 0.3 * FUNCTIONS;
 
 const OF_SESSION_CHECKS = [

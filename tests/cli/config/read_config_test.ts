@@ -1,23 +1,17 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { readConfig } from "../../../cli/config/read_config.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
-async function withConfig(
+function withConfig(
   files: Record<string, string>,
   check: (root: string) => Promise<void>,
 ): Promise<void> {
-  const root = await Deno.makeTempDir();
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.mkdir(dirname(join(root, name)), { recursive: true });
-      await Deno.writeTextFile(join(root, name), text);
-    }
+  return withTempFolder(files, async (root) => {
     await check(root);
     assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === ".trellis"), false);
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 }
 
 Deno.test("readConfig() loads a configuration that computes its values", async () => {

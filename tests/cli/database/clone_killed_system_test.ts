@@ -4,6 +4,7 @@ import type { DatabaseConfig } from "../../../database/mod.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { digest, pg, runAll, startStandIn } from "./clone_support.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 /** Every kill of many instead of some of few. */
@@ -97,17 +98,6 @@ async function runProcess(
   };
 }
 
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Clones with kills at random moments, then to the end, and compares what is there. */
 async function killAndCompare(
   source: DatabaseConfig,
@@ -142,7 +132,7 @@ Deno.test(
   unsanitized,
   async () => {
     const seed = testSeed;
-    const random = randomFrom(seed);
+    const random = createRandom(seed).next;
     const postgres = await startPostgres();
     const folder = await Deno.makeTempDir();
     const killed: Record<string, number> = {};

@@ -1,5 +1,5 @@
 /**
- * Clones in a process of its own: `clone_process.ts <work as JSON> [progress to die after] [milliseconds later]`. The last
+ * Clones in a separate process: `clone_process.ts <work as JSON> [progress to die after] [milliseconds later]`. The last
  * line on standard output is the outcome.
  */
 // deno-lint-ignore-file no-console -- its output is what the test reads

@@ -11,6 +11,7 @@ import {
 import type { Row } from "../../../database/types.ts";
 import { sql } from "../../../database/orm.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
+import { startPostgres } from "../../support/postgres.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
 /** A folder without a project, for commands that need none. */
@@ -43,6 +44,25 @@ export async function withClient<T>(
     return await work(db);
   } finally {
     await closeDrizzleClient(own);
+  }
+}
+
+/** Creates a database, runs statements in it, and returns its URL. */
+export type CreateDatabase = (name: string, statements?: readonly string[]) => Promise<string>;
+
+/** Runs a test with a server, which ends with the test. */
+export async function withServer(
+  test: (create: CreateDatabase, port: number) => Promise<void>,
+): Promise<void> {
+  const postgres = await startPostgres();
+  try {
+    await test(async (name, statements = []) => {
+      const url = await postgres.createDatabase(name);
+      if (statements.length > 0) await runAll(pg(url), statements);
+      return url;
+    }, postgres.port);
+  } finally {
+    await postgres.stop();
   }
 }
 
@@ -84,7 +104,7 @@ export interface StandIn {
   stop(): Promise<void>;
 }
 
-/** Starts a stand-in on a PostgreSQL database of its own. */
+/** Starts a stand-in on a new PostgreSQL database. */
 export async function startStandIn(url: string): Promise<StandIn> {
   const server = await startDistSqlServer({ backend: { url } });
   const folder = await Deno.makeTempDir();

@@ -1,4 +1,4 @@
-/** `trellis db clone` in a process of its own, with the signals of the real program. */
+/** `trellis db clone` in a separate process, with the signals of the real program. */
 import process from "node:process";
 import { dbClone } from "../../../cli/commands/db_clone.ts";
 import { runCli } from "../../../cli/run_cli.ts";

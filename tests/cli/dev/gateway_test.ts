@@ -139,7 +139,7 @@ Deno.test("startGateway() says so when the port is in use", async () => {
   });
 });
 
-/** One header of an answer, each time that it stands there. */
+/** All values of a header of an answer. */
 async function getCorrelation(
   url: string,
   init: RequestInit = {},

@@ -1,16 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { LocalEnvironment } from "../../../cli/dev/local_environment.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
-async function withFolder(
-  test: (root: string, secretsFile: string) => Promise<void>,
-): Promise<void> {
-  const root = await Deno.makeTempDir();
-  try {
-    await test(root, join(root, ".trellis/dev/secrets.json"));
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+function withFolder(test: (root: string, secretsFile: string) => Promise<void>): Promise<void> {
+  return withTempFolder({}, (root) => test(root, join(root, ".trellis/dev/secrets.json")));
 }
 
 Deno.test("LocalEnvironment lets the shell win over .env, and .env over what is provided", async () => {

@@ -2,7 +2,14 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { API_KEY_COLUMNS } from "../../../auth/keys/api_key_options.ts";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/tables/schema.ts";
-import { analyse, type Fixture, getGrants, handler, testGrants } from "../fixtures/analyse.ts";
+import {
+  analyse,
+  type Fixture,
+  getGrants,
+  handler,
+  shareAnalysis,
+  testGrants,
+} from "../fixtures/analyse.ts";
 
 const AUTH =
   `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
@@ -603,7 +610,7 @@ Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS d
 
 /** The columns that operations are limited to: `sessions UPDATE(expires_at,updated_at)`. */
 async function getColumns(files: Fixture): Promise<string[]> {
-  const analysis = await analyse(files);
+  const analysis = await analyseColumns(files);
   assertEquals(analysis.unresolved, []);
   return analysis.functions[0].tables.flatMap(({ table, columns = [] }) =>
     columns.map((each) => `${table.name} ${each.operation}(${each.columns.join()})`)
@@ -749,6 +756,7 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
   ],
 ];
 
+const analyseColumns = shareAnalysis(COLUMNS.map(([, , files]) => files));
 for (const [what, expected, files] of COLUMNS) {
   Deno.test(`analysePermissions() limits grants to columns: ${what}`, async () => {
     assertEquals(await getColumns(files), expected);
@@ -769,9 +777,13 @@ Deno.test("analysePermissions() refuses mounted routes that a variable decides, 
       `${ENV} const choose = () => getOptionalEnv("ALL") ? ["/ok"] : ["/sign-out"]; const list = choose();`,
     ],
   ];
-  for (const [routes, before = ""] of cases) {
-    const files = { ...CONFIGURED, "fn.ts": `${before}\n${mountRoutes(routes)}` };
-    const { unresolved } = await analyse(files);
+  const projects = cases.map(([routes, before = ""]) => ({
+    ...CONFIGURED,
+    "fn.ts": `${before}\n${mountRoutes(routes)}`,
+  }));
+  const analyseCase = shareAnalysis(projects);
+  for (const [at, [routes]] of cases.entries()) {
+    const { unresolved } = await analyseCase(projects[at]);
     assertEquals(unresolved.map(({ file, line, message }) => [file, line, message]), [[
       "fn.ts",
       mountRoutes("").split("\n").findIndex((text) => text.includes("routes:")) + 2,

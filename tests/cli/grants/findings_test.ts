@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { analyse, type Fixture, getGrants, handler, testGrants } from "../fixtures/analyse.ts";
+import {
+  analyse,
+  type Fixture,
+  getGrants,
+  handler,
+  shareAnalysis,
+  testGrants,
+} from "../fixtures/analyse.ts";
 
 const QUERY = (options: string, more = "") =>
   `import { defineQuery } from "./db.ts"; import { b, a } from "./schema.ts"; import { pgTable } from "drizzle-orm/pg-core";\n${more}
@@ -123,9 +130,10 @@ testGrants([
   }],
 ]);
 
+const analyseUnresolved = shareAnalysis(UNRESOLVED.map(([, , , files]) => files));
 for (const [what, place, message, files] of UNRESOLVED) {
   Deno.test(`analysePermissions() names ${what} with its place`, async () => {
-    const { unresolved } = await analyse(files);
+    const { unresolved } = await analyseUnresolved(files);
     const found = unresolved.map((
       finding,
     ) => [`${finding.file}:${finding.line}`, finding.message, finding.functions]);
@@ -461,22 +469,24 @@ const MISSED: readonly [
   ],
 ];
 
-for (const [what, body, declared, messages] of MISSED) {
+const QUERIES = MISSED.map(([, body, declared]): Fixture => ({
+  "fn.ts": handler(`import { q } from "./q.ts";`, "return q();"),
+  "q.ts":
+    `import { defineQuery } from "./db.ts"; import { a, b } from "./schema.ts"; import { assertRowExists } from "@trellis/fn/database";
+    import { eq, sql } from "@trellis/fn/database/orm"; import { relations } from "drizzle-orm"; import { alias } from "drizzle-orm/pg-core";
+    import { c } from "./schema.ts";
+    declare const direction: string; declare function text(): string;
+    export const schema = { things: a };
+    const wanted = { parts: { columns: { id: true } } } as const;
+    export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
+    export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));
+    async function help(db: any) { await db.delete(b); }
+    export const q = defineQuery({ tables: [${declared}] }, async function q(db: any) { ${body} });`,
+}));
+const analyseQuery = shareAnalysis(QUERIES);
+for (const [at, [what, , , messages]] of MISSED.entries()) {
   Deno.test(`analysePermissions() misses the grant of ${what} in a query`, async () => {
-    const { missed, unresolved } = await analyse({
-      "fn.ts": handler(`import { q } from "./q.ts";`, "return q();"),
-      "q.ts":
-        `import { defineQuery } from "./db.ts"; import { a, b } from "./schema.ts"; import { assertRowExists } from "@trellis/fn/database";
-        import { eq, sql } from "@trellis/fn/database/orm"; import { relations } from "drizzle-orm"; import { alias } from "drizzle-orm/pg-core";
-        import { c } from "./schema.ts";
-        declare const direction: string; declare function text(): string;
-        export const schema = { things: a };
-        const wanted = { parts: { columns: { id: true } } } as const;
-        export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
-        export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));
-        async function help(db: any) { await db.delete(b); }
-        export const q = defineQuery({ tables: [${declared}] }, async function q(db: any) { ${body} });`,
-    });
+    const { missed, unresolved } = await analyseQuery(QUERIES[at]);
     assertEquals(unresolved, []);
     assertEquals(missed.map(({ message }) => message), messages);
   });

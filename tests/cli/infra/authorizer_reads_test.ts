@@ -1,11 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { type Fixture, readInfraFacts } from "../fixtures/analyse.ts";
+import { type Fixture, readInfraFacts, shareInfraFacts } from "../fixtures/analyse.ts";
 
 /** The identity sources that `fn.ts` reads, and the lines after which that cannot be told. */
 async function findReads(
   files: Fixture,
+  read: typeof readInfraFacts = readInfraFacts,
 ): Promise<{ reads: string[]; unresolved: readonly string[] }> {
-  const { inputs } = await readInfraFacts(files);
+  const { inputs } = await read(files);
   const { reads, unresolved } = inputs!;
   return { reads: [...new Set(reads.map(({ source }) => source))].sort(), unresolved };
 }
@@ -121,10 +122,13 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
   ],
 ];
 
-for (const [what, files, reads, unresolved = []] of CASES) {
+const FIXTURES = CASES.map(([, files]) =>
+  typeof files === "string" ? { "fn.ts": authorizer(files) } : files
+);
+const readCase = shareInfraFacts(FIXTURES);
+for (const [at, [what, , reads, unresolved = []]] of CASES.entries()) {
   Deno.test(`findAuthorizerReads() finds ${what}`, async () => {
-    const fixture = typeof files === "string" ? { "fn.ts": authorizer(files) } : files;
-    assertEquals(await findReads(fixture), { reads, unresolved });
+    assertEquals(await findReads(FIXTURES[at], readCase), { reads, unresolved });
   });
 }
 

@@ -2,17 +2,9 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findOwnModules, planModuleSources } from "../../../cli/infra/module_sources.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const MODULES = fileURLToPath(new URL("../../../modules", import.meta.url));
-
-async function withFolder(use: (root: string) => Promise<void> | void): Promise<void> {
-  const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-sources-" }));
-  try {
-    await use(root);
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
-}
 
 async function makeModules(folder: string): Promise<string> {
   await Deno.mkdir(join(folder, "core"), { recursive: true });
@@ -46,7 +38,7 @@ const PLACES:
 
 for (const [what, modules, project, expected] of PLACES) {
   Deno.test(`planModuleSources() names modules ${what} by a relative path`, async () => {
-    await withFolder(async (folder) => {
+    await withTempFolder({}, async (folder) => {
       const path = await makeModules(join(folder, modules));
       const root = join(folder, project);
       await Deno.mkdir(root, { recursive: true });
@@ -58,7 +50,7 @@ for (const [what, modules, project, expected] of PLACES) {
 }
 
 Deno.test("planModuleSources() names a linked package by its name, not by its version", async () => {
-  await withFolder(async (root) => {
+  await withTempFolder({}, async (root) => {
     const store = join(root, "node_modules/.pnpm/@trellis+fn@1.0.0/node_modules/@trellis/fn");
     const path = await makeModules(join(store, "modules"));
     await Deno.mkdir(join(root, "node_modules/@trellis"), { recursive: true });
@@ -69,7 +61,7 @@ Deno.test("planModuleSources() names a linked package by its name, not by its ve
 });
 
 Deno.test("planModuleSources() copies modules of a cache folder, and only those that are used", async () => {
-  await withFolder((root) => {
+  await withTempFolder({}, (root) => {
     const sources = planModuleSources(root, join(root, "infra"), MODULES, false);
     assertEquals(sources.getSource("database/distsql"), "./modules/database/distsql");
     const copies = sources.copies(["core"]);
@@ -89,7 +81,7 @@ Deno.test("planModuleSources() copies modules of a cache folder, and only those 
 });
 
 Deno.test("findOwnModules() finds the modules that Terraform files of the project use, not those of generated files", async () => {
-  await withFolder(async (root) => {
+  await withTempFolder({}, async (root) => {
     const isGenerated = (text: string) => text.startsWith("# generated");
     assertEquals(findOwnModules(join(root, "infra"), isGenerated), new Set());
     await Deno.mkdir(join(root, "infra"));

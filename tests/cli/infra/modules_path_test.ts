@@ -8,6 +8,7 @@ import {
   resolveModulesPath,
 } from "../../../cli/mod.ts";
 import { MODULES_MANIFEST } from "../../../cli/infra/modules_manifest.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "core/versions.tf": "terraform {}\n",
@@ -19,15 +20,6 @@ const MANIFEST = Object.fromEntries(
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.realPath(await Deno.makeTempDir());
-  try {
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
 }
 
 async function write(
@@ -82,7 +74,7 @@ Deno.test("resolveModulesPath() gives the package's own modules when it is run f
 });
 
 Deno.test("resolveModulesPath() gives the installed package's own modules when a sibling checkout is there too", async () => {
-  await withFolder(async (folder) => {
+  await withTempFolder({}, async (folder) => {
     const installed = join(folder, "app", "node_modules", "@trellis", "fn");
     await write(join(installed, "modules"));
     await write(join(folder, "trellis", "modules"));
@@ -96,7 +88,7 @@ Deno.test("resolveModulesPath() gives the installed package's own modules when a
 
 for (const name of ["trellis", "fn"]) {
   Deno.test(`resolveModulesPath() gives a sibling checkout named ${name} when the package has no modules`, async () => {
-    await withFolder(async (folder) => {
+    await withTempFolder({}, async (folder) => {
       await write(join(folder, name, "modules"));
       const path = await resolveModulesPath({
         baseUrl: pathToFileURL(
@@ -110,7 +102,7 @@ for (const name of ["trellis", "fn"]) {
 }
 
 Deno.test("resolveModulesPath() returns the explicit path when the package has its own modules", async () => {
-  await withFolder(async (folder) => {
+  await withTempFolder({}, async (folder) => {
     await write(join(folder, "app", "infra"));
     const projectDir = join(folder, "app");
     assertEquals(
@@ -125,7 +117,7 @@ Deno.test("resolveModulesPath() returns the explicit path when the package has i
 });
 
 Deno.test("resolveModulesPath() throws EXPLICIT_PATH_INVALID when the explicit path holds no modules", async () => {
-  await withFolder(async (folder) => {
+  await withTempFolder({}, async (folder) => {
     for (const modulesPath of ["nowhere", ""]) {
       await assertRefused(
         resolveModulesPath({ modulesPath, projectDir: folder }),
@@ -138,7 +130,7 @@ Deno.test("resolveModulesPath() throws EXPLICIT_PATH_INVALID when the explicit p
 });
 
 Deno.test("resolveModulesPath() throws MODULES_NOT_FOUND with all places when no place holds modules", async () => {
-  await withFolder(async (folder) => {
+  await withTempFolder({}, async (folder) => {
     await assertRefused(
       resolveModulesPath({
         baseUrl: pathToFileURL(join(folder, "a", "b", "c.js")),
@@ -153,7 +145,7 @@ Deno.test("resolveModulesPath() throws MODULES_NOT_FOUND with all places when no
 });
 
 Deno.test("resolveModulesPath() writes the modules to the cache once when it is run from JSR", async () => {
-  await withFolder(async (cacheDir) => {
+  await withTempFolder({}, async (cacheDir) => {
     await withRegistry({ ...FILES }, async (baseUrl, asked) => {
       const options = { baseUrl, cacheDir, manifest: MANIFEST };
       const path = await resolveModulesPath(options);
@@ -171,7 +163,7 @@ Deno.test("resolveModulesPath() writes the modules to the cache once when it is 
 });
 
 Deno.test("resolveModulesPath() uses another folder when the manifest is another", async () => {
-  await withFolder(async (cacheDir) => {
+  await withTempFolder({}, async (cacheDir) => {
     const newer = { ...FILES, "core/versions.tf": "terraform { }\n" };
     const first = await withFiles(FILES, cacheDir);
     const second = await withFiles(newer, cacheDir);
@@ -194,7 +186,7 @@ async function withFiles(
 }
 
 Deno.test("resolveModulesPath() fetches again when a cached file was changed or is missing", async () => {
-  await withFolder(async (cacheDir) => {
+  await withTempFolder({}, async (cacheDir) => {
     const path = await withFiles(FILES, cacheDir);
     await Deno.writeTextFile(join(path, "core/versions.tf"), "changed");
     assertEquals(await withFiles(FILES, cacheDir), path);
@@ -214,7 +206,7 @@ Deno.test("resolveModulesPath() fetches again when a cached file was changed or 
 });
 
 Deno.test("resolveModulesPath() gives one whole folder when several processes fetch at once", async () => {
-  await withFolder(async (cacheDir) => {
+  await withTempFolder({}, async (cacheDir) => {
     const paths = await Promise.all(Array.from({ length: 8 }, () => withFiles(FILES, cacheDir)));
     assertEquals(new Set(paths).size, 1);
     assertEquals([...Deno.readDirSync(cacheDir)].map(({ name }) => join(cacheDir, name)), [
@@ -228,7 +220,7 @@ Deno.test("resolveModulesPath() gives one whole folder when several processes fe
 });
 
 Deno.test("resolveModulesPath() throws CHECKSUM_MISMATCH and writes nothing when a file is not the published one", async () => {
-  await withFolder(async (cacheDir) => {
+  await withTempFolder({}, async (cacheDir) => {
     await withRegistry({ ...FILES, "core/versions.tf": "tampered" }, async (baseUrl) => {
       await assertRefused(
         resolveModulesPath({ baseUrl, cacheDir, manifest: MANIFEST }),
@@ -242,7 +234,7 @@ Deno.test("resolveModulesPath() throws CHECKSUM_MISMATCH and writes nothing when
 });
 
 Deno.test("resolveModulesPath() throws DOWNLOAD_FAILED when a file is not there or nothing answers", async () => {
-  await withFolder(async (cacheDir) => {
+  await withTempFolder({}, async (cacheDir) => {
     await withRegistry({ "core/versions.tf": FILES["core/versions.tf"] }, async (baseUrl) => {
       await assertRefused(
         resolveModulesPath({ baseUrl, cacheDir, manifest: MANIFEST }),
@@ -267,7 +259,7 @@ Deno.test("resolveModulesPath() throws DOWNLOAD_FAILED when a file is not there 
 });
 
 Deno.test("resolveModulesPath() throws CACHE_NOT_WRITABLE when the cache folder is a file", async () => {
-  await withFolder(async (folder) => {
+  await withTempFolder({}, async (folder) => {
     const cacheDir = join(folder, "file");
     await Deno.writeTextFile(cacheDir, "");
     await assertRefused(

@@ -1,9 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { type Fixture, handler, readInfraFacts } from "../fixtures/analyse.ts";
+import { type Fixture, handler, readInfraFacts, shareInfraFacts } from "../fixtures/analyse.ts";
 
 /** What `fn.ts` reads: `A!` must be set, `B` may be, `C!*` is a secret; and what cannot be told, with its line. */
-async function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
-  const found = await readInfraFacts(files);
+async function getReads(
+  files: Fixture,
+  read: typeof readInfraFacts = readInfraFacts,
+): Promise<{ reads: string; unresolved: string[] }> {
+  const found = await read(files);
   return {
     reads: found.variables.map(({ name, isRequired, isSecret }) =>
       `${name}${isRequired ? "!" : ""}${isSecret ? "*" : ""}`
@@ -140,9 +143,10 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
   }],
 ];
 
+const readCase = shareInfraFacts(CASES.map(([, , files]) => files));
 for (const [what, expected, files] of CASES) {
   Deno.test(`findVariableReads() ${what}`, async () => {
-    const { reads, unresolved } = await getReads(files);
+    const { reads, unresolved } = await getReads(files, readCase);
     assertEquals(unresolved, []);
     assertEquals(reads.split(" ").sort(), expected.split(" ").sort());
   });
@@ -189,9 +193,10 @@ export const handler = defineApiHandler({})(async ({ path }: any) => import(path
   ],
 ];
 
+const readUntold = shareInfraFacts(UNTOLD.map(([, , files]) => files));
 for (const [what, expected, files] of UNTOLD) {
   Deno.test(`findVariableReads() names ${what}, with file and line`, async () => {
-    assertEquals((await getReads(files)).unresolved, [expected]);
+    assertEquals((await getReads(files, readUntold)).unresolved, [expected]);
   });
 }
 

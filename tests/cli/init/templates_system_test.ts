@@ -8,7 +8,7 @@ import { infra, permissions, readInfra } from "../fixtures/infra_project.ts";
 
 /** The check of types takes most of the time. */
 const CHECK = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? [] : ["--no-check"];
-/** The template `notes` has tests of its own. */
+/** The template `notes` has other tests. */
 const OTHERS = TEMPLATE_NAMES.filter((name) => name !== "notes");
 
 Deno.test("the templates api, accounts and jobs pass their tests", async () => {

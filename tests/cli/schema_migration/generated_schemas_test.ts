@@ -9,7 +9,7 @@ import { planDifference } from "../../../cli/schema_migration/plan_difference.ts
 import { runMigrations } from "../../../database/migrations/run.ts";
 import { createTestDatabase } from "../../../testing/database.ts";
 import { testSeed } from "../../support/seed.ts";
-import { createRandom } from "../../database/migrations/alter/random.ts";
+import { createRandom } from "../../support/random.ts";
 import { buildSchema, changeSchema, createSchema } from "./random_schema.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 1;

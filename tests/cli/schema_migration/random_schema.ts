@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import * as pg from "drizzle-orm/pg-core";
-import type { Random } from "../../database/migrations/alter/random.ts";
+import type { Random } from "../../support/random.ts";
 
 /** A column of a generated table. */
 interface ColumnModel {

@@ -110,7 +110,7 @@ onSpanEnd((span) => {
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const late = new Set();
 
-/** Keeps work that nobody awaits, so that the program can wait for its end. */
+/** Keeps unawaited work, so that the program can wait for its end. */
 function leave(work) {
   late.add(work);
   work.finally(() => late.delete(work));

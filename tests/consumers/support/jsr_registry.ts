@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { JsrUpload } from "./jsr_upload.ts";
-import { runOk } from "./run.ts";
+import { runOrThrow } from "../../../scripts/program.ts";
 
 /** A local registry that serves one package as JSR does, in its own form and in npm's. */
 export interface JsrRegistry extends AsyncDisposable {
@@ -85,7 +85,7 @@ function readManifest(archive: Uint8Array): readonly string[] {
   return manifests.get(archive) ?? [];
 }
 
-/** JSR makes a dependency of each `npm:` specifier in the sources, with its range as it is written. */
+/** JSR makes a dependency of each `npm:` specifier in the sources, with the range in the sources. */
 function listDependencies(
   imports: JsrUpload["imports"],
   names: readonly string[],
@@ -119,16 +119,20 @@ export async function packForNpm(upload: JsrUpload): Promise<Uint8Array<ArrayBuf
     // without the import map: JSR has none either
     await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ name, version, exports }));
     const archive = join(packed, "raw.tgz");
-    await runOk(Deno.execPath(), ["pack", "--allow-dirty", "--no-source-maps", "-o", archive], {
-      cwd: folder,
-    });
-    await runOk("tar", ["xzf", archive, "--no-same-owner", "-C", packed]);
+    await runOrThrow(
+      Deno.execPath(),
+      ["pack", "--allow-dirty", "--no-source-maps", "-o", archive],
+      {
+        cwd: folder,
+      },
+    );
+    await runOrThrow("tar", ["xzf", archive, "--no-same-owner", "-C", packed]);
     const file = join(packed, "package", "package.json");
     const manifest = JSON.parse(await Deno.readTextFile(file));
     const names = Object.keys(manifest.dependencies);
     manifest.dependencies = listDependencies(upload.imports, names);
     await Deno.writeTextFile(file, JSON.stringify(manifest));
-    await runOk("tar", ["czf", archive, "-C", packed, "package"]);
+    await runOrThrow("tar", ["czf", archive, "-C", packed, "package"]);
     const bytes = await Deno.readFile(archive);
     manifests.set(bytes, names);
     return bytes;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { ROOT } from "./package.ts";
-import { runOk } from "./run.ts";
+import { runOrThrow } from "../../../scripts/program.ts";
 
 /** The files that `deno publish` uploads, as the registry would serve them. */
 export interface JsrUpload {
@@ -42,7 +42,7 @@ export async function captureUpload(): Promise<JsrUpload> {
   );
   try {
     const args = ["publish", "--allow-dirty", "--no-check", "--token", "stand-in"];
-    await runOk(Deno.execPath(), args, {
+    await runOrThrow(Deno.execPath(), args, {
       cwd: ROOT,
       env: { JSR_URL: `http://127.0.0.1:${server.addr.port}` },
     });
@@ -58,7 +58,7 @@ async function readUpload(archive: Uint8Array<ArrayBuffer>): Promise<JsrUpload> 
   try {
     const file = join(folder, "upload.tgz");
     await Deno.writeFile(file, archive);
-    await runOk("tar", ["xzf", file, "--no-same-owner", "-C", folder]);
+    await runOrThrow("tar", ["xzf", file, "--no-same-owner", "-C", folder]);
     await Deno.remove(file);
     const files = new Map<string, Uint8Array<ArrayBuffer>>();
     for (const path of listFiles(folder)) files.set(path, await Deno.readFile(join(folder, path)));

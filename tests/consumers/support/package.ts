@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNpm } from "../../../scripts/build_npm.ts";
 import { BUILD_PACKAGES, DATABASE_PACKAGES } from "../../../scripts/bundles/install.ts";
-import { runOk } from "./run.ts";
+import { runOrThrow } from "../../../scripts/program.ts";
 
 export { BUILD_PACKAGES, DATABASE_PACKAGES };
 
@@ -20,12 +20,12 @@ export interface Installed {
   readonly folder: string;
   /** The packed package. */
   readonly tarball: string;
-  /** What npm said while installing. */
+  /** The output of npm. */
   readonly log: string;
 }
 
 /**
- * Gives the packed package, built of the sources as they are. `TRELLIS_NPM_PACKAGE` names a folder with a build to take instead.
+ * Returns the packed package, built from the sources. `TRELLIS_NPM_PACKAGE` names a folder with a build to use instead.
  *
  * @returns The archive; its name carries the hash of its bytes.
  */
@@ -48,7 +48,7 @@ async function buildAndPack(): Promise<string> {
     const given = Deno.env.get("TRELLIS_NPM_PACKAGE");
     const built = given ?? join(work, "package");
     if (given === undefined) await buildNpm({ out: built, engine: "deno-pack" });
-    await runOk("npm", ["pack", built, "--silent", "--pack-destination", work], { cwd: work });
+    await runOrThrow("npm", ["pack", built, "--silent", "--pack-destination", work], { cwd: work });
     const [file] = [...Deno.readDirSync(work)].filter(({ name }) => name.endsWith(".tgz"));
     const bytes = await Deno.readFile(join(work, file.name));
     const tarball = join(
@@ -63,10 +63,10 @@ async function buildAndPack(): Promise<string> {
 }
 
 /**
- * Installs the packed package, and perhaps more, in a folder of its own.
+ * Installs the packed package, and perhaps more, in a separate folder.
  *
  * @param packages More packages, as `name@version`.
- * @returns The folder; it is shared by all that ask for the same, so write only under names of your own.
+ * @returns The folder; it is shared by all that ask for the same, so write only under unique names.
  */
 export async function installPackage(packages: readonly string[] = []): Promise<Installed> {
   const tarball = await packPackage();
@@ -80,7 +80,7 @@ export async function installPackage(packages: readonly string[] = []): Promise<
   await removeOld();
   const work = await Deno.makeTempDir({ dir: CACHE, prefix: "install-" });
   await Deno.writeTextFile(join(work, "package.json"), '{ "private": true, "type": "module" }\n');
-  const { stdout, stderr } = await runOk("npm", [
+  const { stdout, stderr } = await runOrThrow("npm", [
     "install",
     "--no-audit",
     "--no-fund",
@@ -88,7 +88,7 @@ export async function installPackage(packages: readonly string[] = []): Promise<
     ...packages,
   ], {
     cwd: work,
-    // what the person who runs the tests has set for npm is not ours to be warned of
+    // settings of the user's npm cause no warnings
     env: { npm_config_userconfig: join(work, ".npmrc") },
   });
   const log = `${stdout}${stderr}`;
@@ -97,7 +97,7 @@ export async function installPackage(packages: readonly string[] = []): Promise<
   return { folder, tarball, log };
 }
 
-/** Waits until no other process makes what the name stands for; a process that ends gives its lock up. */
+/** Locks a name among processes. The lock of a process ends with it. */
 async function lock(name: string): Promise<Disposable> {
   await Deno.mkdir(CACHE, { recursive: true });
   const file = await Deno.open(join(CACHE, `${name}.lock`), { create: true, write: true });
@@ -105,7 +105,7 @@ async function lock(name: string): Promise<Disposable> {
   return file;
 }
 
-/** Earlier packages are of no use to anybody. */
+/** Removes the packages of earlier runs. */
 async function removeOld(): Promise<void> {
   for await (const { name } of Deno.readDir(CACHE)) {
     const path = join(CACHE, name);

@@ -44,7 +44,7 @@ interface LockEntry {
  * package. The files are those of one installation of the packages of all consumers.
  *
  * @param packages The packages, as `name@version`.
- * @returns The folder; it is shared by all that ask for the same, so write only under names of your own.
+ * @returns The folder; it is shared by all that ask for the same, so write only under unique names.
  */
 export async function pickPackages(packages: readonly string[]): Promise<Installed> {
   const missing = packages.filter((each) => !ALL.includes(each));
@@ -112,7 +112,7 @@ async function link(from: string, to: string): Promise<void> {
   }
 }
 
-/** Makes the links to the programs of the packages that are there. */
+/** Links the programs of the installed packages. */
 async function linkPrograms(from: string, to: string): Promise<void> {
   await Deno.mkdir(to);
   for (const { name } of [...Deno.readDirSync(from)]) {

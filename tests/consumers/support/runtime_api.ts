@@ -14,7 +14,7 @@ export interface RuntimeApi {
   readonly host: string;
   /** Hands an event to the function and gives what it posted. */
   invoke(event: unknown): Promise<Outcome>;
-  /** Tells the function to end: the next request for an event is answered with 410. */
+  /** Ends the function: the next request for an event is answered with 410. */
   stop(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { CACHE } from "./package.ts";
-import { run } from "./run.ts";
+import { runProgram } from "../../../scripts/program.ts";
 
 /** Whether the wide matrix runs: every Node, Bun, every TypeScript. */
 export const IS_FULL: boolean = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -13,6 +13,7 @@ export const TOOLS = {
   node20: `node-${platform()}-${arch()}@20.20.2`,
   node22: `node-${platform()}-${arch()}@22.23.3`,
   node24: `node-${platform()}-${arch()}@24.21.0`,
+  node26: `node-${platform()}-${arch()}@26.12.1`,
   bun: `@oven/bun-${platform()}-${arch() === "arm64" ? "aarch64" : arch()}@1.4.5`,
   typescript59: "typescript@5.9.3",
   typescript6: "typescript@6.0.3",
@@ -26,6 +27,11 @@ export const TOOLS = {
 
 /** A tool of {@link TOOLS}. */
 export type Tool = keyof typeof TOOLS;
+
+/** The oldest Node always; the others with `TRELLIS_FULL_TESTS=1`. */
+export const NODES: readonly Tool[] = IS_FULL
+  ? ["node20", "node22", "node24", "node26"]
+  : ["node20"];
 
 /**
  * Installs a tool, once for this machine.
@@ -45,7 +51,7 @@ export async function findTool(tool: Tool): Promise<string | undefined> {
   await Deno.mkdir(CACHE, { recursive: true });
   const work = await Deno.makeTempDir({ dir: CACHE, prefix: "install-" });
   await Deno.writeTextFile(join(work, "package.json"), '{ "private": true }\n');
-  const { code, stderr } = await run(
+  const { code, stderr } = await runProgram(
     "npm",
     ["install", "--silent", "--ignore-scripts", specifier],
     { cwd: work },

@@ -7,7 +7,7 @@ import { DeadlineExceededError } from "../../../errors/mod.ts";
 import { Invocation } from "../../../observability/invocation.ts";
 import { logInfo } from "../../../observability/mod.ts";
 import { createLambdaContext } from "../../../testing/mod.ts";
-import { createRandom } from "../../auth/random.ts";
+import { createRandom } from "../../support/random.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";

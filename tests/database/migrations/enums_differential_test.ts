@@ -5,9 +5,9 @@ import type postgres from "postgres";
 import { causeChain } from "../../../errors/cause_chain.ts";
 import { MigrationPlanError } from "../../../database/migrations/migration_error.ts";
 import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
-import { Random } from "../../distsql/schema/random_ddl.ts";
 import { EnumFolders } from "./enums/enum_folders.ts";
 import { compare } from "./enums/compare.ts";
+import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -63,7 +63,7 @@ const COMPARES_TEXT =
 
 async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refused" | "warned"> {
   await clear(lab);
-  const random = new Random(seed);
+  const random = createRandom(seed);
   const files = await generate(lab.native, new EnumFolders(random), random);
   const texts = files.map((statements) =>
     statements.map((one) => `${one};\n`).join("--> statement-breakpoint\n")

@@ -3,7 +3,8 @@
 import { assertEquals } from "@std/assert";
 import type postgres from "postgres";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
-import { Random, randomName } from "../../distsql/schema/random_ddl.ts";
+import { randomName } from "../../distsql/schema/random_ddl.ts";
+import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -77,7 +78,7 @@ Deno.test(
       let names = 0;
       for (let done = 0; done < PAIRS; done += PAIRS_OF_A_FOLDER) {
         await lab.clear();
-        const files = await generate(lab.native, new Random(SEED + done));
+        const files = await generate(lab.native, createRandom(SEED + done));
         await lab.migrate(files.map((statements) => `${statements.join(";\n")};\n`));
         const lines = await readLines(lab.native);
         assertEquals(await readLines(lab.backing), lines, files.flat().join(";\n"));

@@ -16,26 +16,9 @@ import {
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { createTestDatabase } from "../../../testing/mod.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 type Files = Readonly<Record<string, string>>;
-
-async function withFolder(
-  files: Files,
-  test: (folder: string) => Promise<void> | void,
-): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      if (name.includes("/")) {
-        await Deno.mkdir(`${folder}/${name.split("/")[0]}`, { recursive: true });
-      }
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-    }
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 function places(findings: readonly PlanFinding[]): string[] {
   return findings.map(({ severity, file, line, column, rule }) =>
@@ -56,7 +39,7 @@ const REFUSED: Files = {
 };
 
 Deno.test("planMigrationFolder() finds everything in one pass, each with its place", async () => {
-  await withFolder(REFUSED, async (folder) => {
+  await withTempFolder(REFUSED, async (folder) => {
     const { findings } = await planMigrationFolder(folder, "distsql");
     assertEquals(places(findings), [
       "error 0001_types.sql:2:1 create-type",
@@ -85,7 +68,7 @@ Deno.test("planMigrationFolder() finds everything in one pass, each with its pla
 });
 
 Deno.test("translation choices reach planning", async () => {
-  await withFolder(
+  await withTempFolder(
     {
       "0001_a.sql": "CREATE TYPE mood AS ENUM ('a');",
       "0002_b.sql": "CREATE TABLE t (id int PRIMARY KEY, m mood);",
@@ -104,7 +87,7 @@ Deno.test("runMigrations() throws one error with all findings, and has written n
     "0003_c.sql": "\\copy a from 'x'",
     "0004_d.sql": "",
   };
-  await withFolder(files, async (migrationsFolder) => {
+  await withTempFolder(files, async (migrationsFolder) => {
     const test = await createTestDatabase();
     const target = { migrationsFolder, database: test.config };
     try {
@@ -155,7 +138,7 @@ Deno.test("runMigrations() runs the journal's files in its order, and names the 
     "0002_by_hand.sql": "DROP TABLE a;",
     "meta/_journal.json": JSON.stringify({ version: "7", dialect: "postgresql", entries }),
   };
-  await withFolder(files, async (migrationsFolder) => {
+  await withTempFolder(files, async (migrationsFolder) => {
     const test = await createTestDatabase();
     const database: DatabaseConfig = test.config;
     const target = { migrationsFolder, database };

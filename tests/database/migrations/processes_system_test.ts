@@ -9,6 +9,7 @@ import {
 import { sql } from "../../../database/orm.ts";
 import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills a run at each boundary instead of at a few. */
@@ -259,7 +260,7 @@ Deno.test(
     const migrationsFolder = await writeDistSqlFolder();
     const postgres = await startPostgres();
     const seed = testSeed;
-    const random = randomFrom(seed);
+    const random = createRandom(seed).next;
     let kills = 0;
     for (let round = 0; round < (isFull ? 12 : 1); round++) {
       await onDistSql(await postgres.createDatabase(`moment${round}`), async (database) => {
@@ -276,17 +277,6 @@ Deno.test(
     await Deno.remove(migrationsFolder, { recursive: true });
   },
 );
-
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 Deno.test("runMigrations() in eight processes at once: one does the work, the others report it", async () => {
   const postgres = await startPostgres();

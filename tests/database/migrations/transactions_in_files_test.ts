@@ -1,6 +1,5 @@
 /** BEGIN, COMMIT and the like in migration files: one rule for PostgreSQL and the distributed provider. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { join } from "node:path";
 import {
   MigrationError,
   MigrationPlanError,
@@ -10,24 +9,18 @@ import { runMigrations } from "../../../database/migrations/run.ts";
 import type { DatabaseProvider } from "../../../database/config/config.ts";
 import { createTestDatabase } from "../../../testing/database.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const DIRECTIVE = "-- trellis: no-transaction\n";
 const BOTH: readonly DatabaseProvider[] = ["embedded-pg", "distsql"];
 const TABLE = "CREATE TABLE t (id int PRIMARY KEY);";
 
-async function withFolder<T>(
+function withFolder<T>(
   files: readonly string[],
   work: (folder: string) => T | Promise<T>,
 ): Promise<T> {
-  const folder = await Deno.makeTempDir();
-  try {
-    for (const [at, text] of files.entries()) {
-      await Deno.writeTextFile(join(folder, `000${at + 1}_m.sql`), text);
-    }
-    return await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  const named = Object.fromEntries(files.map((text, at) => [`000${at + 1}_m.sql`, text]));
+  return withTempFolder(named, work);
 }
 
 async function findErrors(text: string, provider: DatabaseProvider): Promise<string[]> {

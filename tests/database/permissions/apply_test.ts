@@ -10,7 +10,8 @@ import { compareStatements, validatePermissions } from "../../../database/permis
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { createTestDatabase } from "../../../testing/database.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { openSession, readFiles, type TestSession, withFolder } from "./permissions_support.ts";
+import { openSession, readFiles, type TestSession } from "./permissions_support.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 let postgres: TestPostgres | undefined;
 let databases = 0;
@@ -362,7 +363,7 @@ Deno.test(
   async () => {
     const database = await createTestDatabase();
     try {
-      await withFolder(
+      await withTempFolder(
         { "a.sql": 'CREATE ROLE "${NAME}" WITH LOGIN' },
         async (permissionsFolder) => {
           const config = { permissionsFolder, database: database.config, env: { NAME: "dev" } };
@@ -398,7 +399,7 @@ Deno.test(
     try {
       for (const other of others) {
         const file = `CREATE ROLE early;\n${other};`;
-        await withFolder({ "a.sql": file }, async (permissionsFolder) => {
+        await withTempFolder({ "a.sql": file }, async (permissionsFolder) => {
           const config = { permissionsFolder, database: database.config };
           const error = await assertRejects(
             () => applyPermissions(config),
@@ -409,11 +410,11 @@ Deno.test(
           assertEquals((await validatePermissions(config)).gaps.map(({ kind }) => kind), ["role"]);
         });
       }
-      await withFolder({ "a.sql": "CREATE SCHEMA app;" }, async (permissionsFolder) => {
+      await withTempFolder({ "a.sql": "CREATE SCHEMA app;" }, async (permissionsFolder) => {
         const config = { permissionsFolder, database: database.config, allowOtherStatements: true };
         assertEquals((await applyPermissions(config)).applied, 1);
       });
-      await withFolder(
+      await withTempFolder(
         { "a.sql": "CREATE ROLE a; ALTER ROLE a NOLOGIN; COMMENT ON ROLE a IS 'x'; DROP ROLE a;" },
         async (permissionsFolder) => {
           assertEquals(

@@ -9,7 +9,7 @@ import { withDistSqlRetry } from "../../../database/session/retry.ts";
 import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
-import { withFolder } from "./permissions_support.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const FILE = `
 CREATE ROLE "\${PREFIX}-UserLogin" WITH LOGIN;
@@ -50,7 +50,7 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
         withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
       await run("CREATE TABLE notes (id uuid PRIMARY KEY)");
       await run("CREATE TABLE users (id uuid PRIMARY KEY)");
-      await withFolder({ "permissions.sql": FILE }, async (permissionsFolder) => {
+      await withTempFolder({ "permissions.sql": FILE }, async (permissionsFolder) => {
         const config = { permissionsFolder, database, env };
         assertEquals(await applyPermissions(config), { applied: 4, skipped: 2, errors: [] });
         assertEquals(await run("SELECT pg_role_name, arn FROM sys.iam_pg_role_mappings"), [

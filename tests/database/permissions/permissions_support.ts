@@ -1,6 +1,7 @@
 import type { SqlSession } from "../../../sql/session.ts";
 import type { PermissionStatement } from "../../../database/permissions/permission_statement.ts";
 import { readPermissionFiles } from "../../../database/permissions/files.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 /** A session on a real PostgreSQL that notes what it is sent. */
 export interface TestSession extends SqlSession {
@@ -32,21 +33,5 @@ export async function readFiles(
   files: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<PermissionStatement[]> {
-  return await withFolder(files, (folder) => readPermissionFiles(folder, env));
-}
-
-/** Writes files to a folder that is removed afterwards. */
-export async function withFolder<T>(
-  files: Readonly<Record<string, string>>,
-  fn: (folder: string) => T | Promise<T>,
-): Promise<T> {
-  const folder = await Deno.makeTempDir();
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-    }
-    return await fn(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  return await withTempFolder(files, (folder) => readPermissionFiles(folder, env));
 }

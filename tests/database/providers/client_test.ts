@@ -20,6 +20,7 @@ import { openShared } from "../../../database/providers/client.ts";
 import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
+import { freePort } from "../../support/free_port.ts";
 
 const notes = pgTable("notes", { id: text("id").primaryKey() });
 const config: DatabaseConfig = {
@@ -179,10 +180,3 @@ Deno.test("getDrizzleClient() knows a configuration by its values, and a changed
   await closeDrizzleClient({ ...config, connectionString: "memory://known-a" });
   await closeDrizzleClient({ ...config, connectionString: "memory://known-b" });
 });
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
-}

@@ -1,6 +1,6 @@
 /**
  * Compares generated statements with drizzle, built anew for each call: the same text, parameters and
- * rows, or a refusal. `TRELLIS_FULL_TESTS=1` compares 10,000 instead of 1,000.
+ * rows, or a refusal. `TRELLIS_FULL_TESTS=1` compares 10,000 instead of 300.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { assert, assertEquals } from "@std/assert";
@@ -24,8 +24,9 @@ import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
 import type { Statement } from "../../../database/session/driver.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
+import { createRandom } from "../../support/random.ts";
 
-const COUNT = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 1000;
+const COUNT = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 300;
 const SEED = 20261124;
 
 /** Context of the request that runs. */
@@ -74,14 +75,6 @@ const COLUMNS: readonly (readonly [kind: string, column: PgColumn, key: string])
   ["j", notes.data, "data"],
   ["n", notes.version, "version"],
 ];
-
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1664525 + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** Generates one statement. */
 class Generator {
@@ -365,7 +358,7 @@ async function observe(run: () => PromiseLike<unknown>): Promise<Outcome> {
 
 Deno.test("defineStatement() gives what drizzle gives for each call, or refuses the statement", async () => {
   const restore = setLogOutput(() => {});
-  const random = createRandom(SEED);
+  const random = createRandom(SEED).next;
   const equal = { passing: 0, deciding: 0 };
   const refused = { passing: 0, deciding: 0 };
   for (let n = 0; n < COUNT; n++) {

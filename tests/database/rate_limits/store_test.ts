@@ -9,7 +9,7 @@ import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migratio
 import { createRateLimitStore } from "../../../database/rate_limits/store.ts";
 import { RATE_LIMIT_COLUMNS } from "../../../database/rate_limits/table.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
-import { createRandom } from "../../auth/random.ts";
+import { createRandom } from "../../support/random.ts";
 import { LAB_OPTIONS, shareProviders } from "../../support/provider_lab.ts";
 import { testSeed } from "../../support/seed.ts";
 

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { formatArray, parseArray } from "../../../database/session/array_literal.ts";
-import { createRandom, ValueGenerator } from "./typed_values.ts";
+import { ValueGenerator } from "./typed_values.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const cases: [text: string, items: unknown][] = [
@@ -31,8 +32,8 @@ Deno.test("formatArray() writes what parseArray() reads", () => {
   const [random, generator] = [createRandom(seed), new ValueGenerator(seed)];
   function items(depth: number): unknown[] {
     return Array.from(
-      { length: 1 + Math.floor(random() * 4) },
-      () => depth > 0 ? items(depth - 1) : random() < 0.2 ? null : generator.text(),
+      { length: 1 + random.below(4) },
+      () => depth > 0 ? items(depth - 1) : random.chance(0.2) ? null : generator.text(),
     );
   }
   for (let round = 0; round < 500; round++) {

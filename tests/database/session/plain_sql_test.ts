@@ -17,7 +17,7 @@ import { runSql, runSqlRows, sendAhead, toDrizzle } from "../../../database/sess
 import { Dialect } from "../../../database/session/dialect.ts";
 import { findTransactionState } from "../../../database/session/transaction_guard.ts";
 import { createTestDatabase } from "../../../testing/mod.ts";
-import { createRandom } from "../../auth/random.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const VALUES: readonly SqlValue[] = ["a", "", "it's $1", 0, -1.5, true, 10n, null];

@@ -1,4 +1,5 @@
 /** SQL expressions of every built-in type, written by hand and generated. */
+import { createRandom, type Random } from "../../support/random.ts";
 
 /** An expression, and who cannot run it. */
 export interface TypedValue {
@@ -174,22 +175,11 @@ export function nestedExpressions(): string[] {
   ];
 }
 
-/** Random numbers from a seed: mulberry32. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return function random(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const CHARACTERS = [..."abcXYZ019 ,;{}[]()\"'\\\n\t:$-_ü€🎉NULnul"];
 
 /** Makes expressions of random types and values. */
 export class ValueGenerator {
-  readonly #random: () => number;
+  readonly #random: Random;
 
   constructor(seed: number) {
     this.#random = createRandom(seed);
@@ -197,7 +187,7 @@ export class ValueGenerator {
 
   /** A random whole number below a bound. */
   below(bound: number): number {
-    return Math.floor(this.#random() * bound);
+    return this.#random.below(bound);
   }
 
   /** One of some values. */

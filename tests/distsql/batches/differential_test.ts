@@ -5,14 +5,8 @@ import { MigrationPlanError } from "../../../database/migrate.ts";
 import { type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import {
-  type GeneratedChange,
-  makeChange,
-  makeTables,
-  pick,
-  type Random,
-  randomFrom,
-} from "./generated_changes.ts";
+import { type GeneratedChange, makeChange, makeTables } from "./generated_changes.ts";
+import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 /** `TRELLIS_FULL_TESTS=1` runs 5,000 statements. */
@@ -134,10 +128,10 @@ class Round {
 
   /** Lets some runs meet a conflict or lose their connection, and some die and begin again. */
   async #withFault(run: (lockTtlSeconds: number) => Promise<unknown>): Promise<unknown> {
-    if (this.#random() > 0.4) return await run(60);
+    if (this.#random.next() > 0.4) return await run(60);
     const match = /^(?:WITH|UPDATE|DELETE)\b[\s\S]*\bt\b[\s\S]*<=/;
-    const skip = Math.floor(this.#random() * 4);
-    const fault = pick(this.#random, [
+    const skip = this.#random.below(4);
+    const fault = this.#random.pick([
       "OC000",
       "cut-after-commit",
       "cut-before-commit",
@@ -204,7 +198,7 @@ Deno.test({
   sanitizeResources: false,
   async fn() {
     console.log(`TRELLIS_SEED=${seed}, ${STATEMENTS} statements`);
-    const random = randomFrom(seed);
+    const random = createRandom(seed);
     const tally: Tally = { outcomes: new Map(), differences: [], cut: 0, resumed: 0, partial: 0 };
     const server = await startPostgres({ settings: ["autovacuum=off"] });
     try {

@@ -1,23 +1,5 @@
 /** Makes UPDATE and DELETE statements over three tables, their views and a function, from a seed. */
-
-/** Gives numbers from 0 up to 1. */
-export type Random = () => number;
-
-/** Mulberry32: the same numbers for the same seed. */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Returns one of several values. */
-export function pick<T>(random: Random, values: readonly T[]): T {
-  return values[Math.floor(random() * values.length)];
-}
+import type { Random } from "../../support/random.ts";
 
 /** How the tables of a round are made. */
 export interface Tables {
@@ -32,15 +14,15 @@ const ACTIONS = ["", "ON DELETE CASCADE", "ON DELETE SET NULL"] as const;
 
 /** Makes `t` of 3,001 to 9,000 rows, `r` and `c` of 40 to 9,000, with keys and foreign keys of all kinds. */
 export function makeTables(random: Random): Tables {
-  const key = pick(random, KEYS);
-  const rows = 3001 + Math.floor(random() * 6000);
+  const key = random.pick(KEYS);
+  const rows = 3001 + random.below(6000);
   const [others, children] = [40, 40].map((least) =>
-    least + Math.floor(random() * random() * 8960)
+    least + Math.floor(random.next() * random.next() * 8960)
   );
   const isNumbered = key === "id" || key === "unique";
-  const selfAction = isNumbered && random() < 0.4 ? pick(random, ACTIONS) : undefined;
-  const childAction = isNumbered && random() < 0.6 ? pick(random, ACTIONS) : undefined;
-  const hasCode = random() < 0.4;
+  const selfAction = isNumbered && random.chance(0.4) ? random.pick(ACTIONS) : undefined;
+  const childAction = isNumbered && random.chance(0.6) ? random.pick(ACTIONS) : undefined;
+  const hasCode = random.chance(0.4);
   const columns = [
     `id int NOT NULL`,
     "id2 int NOT NULL",
@@ -56,7 +38,7 @@ export function makeTables(random: Random): Tables {
       ? ["PRIMARY KEY (pk)"]
       : [],
   ];
-  const order = pick(random, ["n", "-n", "md5(n::text)"]);
+  const order = random.pick(["n", "-n", "md5(n::text)"]);
   return {
     title:
       `key ${key}, ${rows}/${others}/${children} rows, self ${selfAction}, child ${childAction}, code ${hasCode}`,
@@ -146,15 +128,15 @@ class Generator {
   }
 
   #pick<T>(values: readonly T[]): T {
-    return pick(this.#random, values);
+    return this.#random.pick(values);
   }
 
   #chance(share: number): boolean {
-    return this.#random() < share;
+    return this.#random.chance(share);
   }
 
   #number(below: number): number {
-    return Math.floor(this.#random() * below);
+    return this.#random.below(below);
   }
 
   #relation(): Relation {

@@ -5,7 +5,8 @@ import { decideBatch } from "../../../distsql/batches/decide_batch.ts";
 import { readRowChange } from "../../../distsql/batches/row_change.ts";
 import { declare, scopeOf } from "./declared_scope.ts";
 import { parse } from "../translate/oracle.ts";
-import { makeChange, pick, type Random, randomFrom } from "./generated_changes.ts";
+import { makeChange } from "./generated_changes.ts";
+import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 50_000 : 1500;
@@ -60,12 +61,12 @@ function disguise(sql: string, random: Random): string {
   let text = "";
   for (const { kind, text: word } of tokenize(sql)) {
     // the parser's build does not look past a comment after these words
-    if (kind === "space" && /\b(?:not|with)$/i.test(text)) text += pick(random, [" ", "\n"]);
-    else if (kind === "space") text += pick(random, [" ", "\n", " /* FROM x */ ", " -- t\n", "\t"]);
+    if (kind === "space" && /\b(?:not|with)$/i.test(text)) text += random.pick([" ", "\n"]);
+    else if (kind === "space") text += random.pick([" ", "\n", " /* FROM x */ ", " -- t\n", "\t"]);
     else if (kind === "word" && /^(?:t|r|c|k|a|v_t|v_vt|late_v|f_t|j|q|z)$/.test(word)) {
-      text += pick(random, [word, word.toUpperCase(), `"${word}"`]);
+      text += random.pick([word, word.toUpperCase(), `"${word}"`]);
     } else if (kind === "word") {
-      text += pick(random, [word, word.toLowerCase(), word.toUpperCase()]);
+      text += random.pick([word, word.toLowerCase(), word.toUpperCase()]);
     } else text += word;
   }
   return text;
@@ -73,7 +74,7 @@ function disguise(sql: string, random: Random): string {
 
 Deno.test("decideBatch() allows no change that PostgreSQL's own parser sees reading what it changes", () => {
   const seed = testSeed;
-  const random = randomFrom(seed);
+  const random = createRandom(seed);
   const schema = declare(SCHEMA);
   const functions = new Set(["f_t"]);
   let allowed = 0;

@@ -11,7 +11,7 @@ import {
 import { sql } from "../../../database/orm.ts";
 import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { randomFrom } from "./generated_changes.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -219,7 +219,7 @@ Deno.test({
   sanitizeResources: false,
   async fn() {
     const seed = testSeed;
-    const random = randomFrom(seed);
+    const random = createRandom(seed);
     const postgres = await startPostgres();
     let kills = 0;
     try {
@@ -238,7 +238,7 @@ Deno.test({
               if (
                 await migrateAndKill(
                   { migrationsFolder, database, lockTtlSeconds: 1 },
-                  random() * 120,
+                  random.next() * 120,
                 )
               ) kills++;
             }

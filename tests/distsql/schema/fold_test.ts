@@ -7,11 +7,12 @@ import { foldStatement } from "../../../distsql/schema/fold_statement.ts";
 import { StatementReader } from "../../../sql/statement_reader.ts";
 import { tokenize } from "../../../sql/tokenize.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { Random, RandomDdl } from "./random_ddl.ts";
+import { RandomDdl } from "./random_ddl.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const FOLDERS = isFull ? 400 : 25;
+const FOLDERS = isFull ? 400 : 10;
 const STATEMENTS = 40;
 const seed = testSeed;
 
@@ -110,7 +111,7 @@ Deno.test(`foldStatement() declares what PostgreSQL's catalog has after random s
       await sql.unsafe(
         "DROP SCHEMA IF EXISTS public, app CASCADE; CREATE SCHEMA public; CREATE SCHEMA app",
       );
-      const ddl = new RandomDdl(new Random(seed + folder));
+      const ddl = new RandomDdl(createRandom(seed + folder));
       const ran: string[] = [];
       let state = EMPTY_SCHEMA;
       for (let i = 0; i < STATEMENTS; i++) {

@@ -1,31 +1,5 @@
 /** Random statements that declare and change tables, types and sequences, with names that are easy to confuse. */
-
-/** A seeded source of choices (mulberry32). */
-export class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** A number from 0 up to, but not including, `limit`. */
-  below(limit: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
-  }
-
-  /** One of several values. */
-  pick<T>(values: readonly T[]): T {
-    return values[this.below(values.length)];
-  }
-
-  /** Whether something of this probability happens. */
-  chance(probability: number): boolean {
-    return this.below(1_000_000) < probability * 1_000_000;
-  }
-}
+import type { Random } from "../../support/random.ts";
 
 const PARTS = [
   "a",

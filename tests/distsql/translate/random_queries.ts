@@ -1,5 +1,5 @@
 /** Random queries over tables with enum columns, in which the order of labels matters. */
-import type { Random } from "../schema/random_ddl.ts";
+import type { Random } from "../../support/random.ts";
 
 /** The tables that the queries read: `t` and `o` have enums, `p` has texts under the same names. */
 export const TABLES: Readonly<Record<string, Readonly<Record<string, "enum" | "int" | "text">>>> = {

@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import { normalize, quote, readRows, readTables, type TableState } from "./catalog.ts";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, type Random } from "../../../support/random.ts";
 import { FIRST_STEPS, isChange, type StepMaker, STEPS } from "./generator.ts";
 
 /** A generated sequence: the statements that PostgreSQL took, in files. */
@@ -150,7 +150,7 @@ export function toFiles({ files }: Sequence): string[] {
   );
 }
 
-/** The sequence as somebody would paste it. */
+/** The sequence as text to paste into a test. */
 export function show({ seed, files }: Sequence): string {
   return `seed ${seed}\n${
     files.map((file, at) => `-- file ${at + 1}\n${file.join(";\n")};`).join("\n")

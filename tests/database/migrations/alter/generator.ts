@@ -1,5 +1,5 @@
 import { type ColumnState, quote, type TableState } from "./catalog.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../../support/random.ts";
 
 /** What a step is made from: the tables as PostgreSQL has them by now. */
 export interface StepInput {
@@ -27,7 +27,7 @@ const TYPES = [
   "date",
 ];
 
-/** A name as somebody writes it: without quotes where that is the same. */
+/** A name as people write it: without quotes where that is the same. */
 function write(name: string, random: Random): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && name !== "order" && random.chance(0.6)
     ? name
@@ -490,7 +490,7 @@ const index: StepMaker = function index(input) {
     `CREATE ${unique}INDEX ${quote(name)} ON ${quote(table.name)} (${quote(column.name)})`;
 };
 
-/** A block that ignores what is there already, as drizzle-kit writes it. */
+/** A block that ignores what exists already, as drizzle-kit writes it. */
 const guarded: StepMaker = function guarded(input) {
   const { tables, random } = input;
   if (tables.length === 0) return undefined;

@@ -1,5 +1,5 @@
 /** Random folders of migrations about enums and serial columns, each change in the way of one tool. */
-import type { Random } from "../../../distsql/schema/random_ddl.ts";
+import type { Random } from "../../../support/random.ts";
 
 /** An enum as the generator knows it. */
 interface KnownEnum {

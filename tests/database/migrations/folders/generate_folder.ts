@@ -12,7 +12,7 @@ import {
 } from "./create_statements.ts";
 import { MISC } from "./misc_statements.ts";
 import { createModel, type Maker } from "./model.ts";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, type Random } from "../../../support/random.ts";
 import { ROWS } from "./row_statements.ts";
 
 /** A generated folder: its files, by name. */

@@ -2,6 +2,7 @@ import type postgres from "postgres";
 import { MigrationPlanError, type PlanFinding } from "../../../../database/migrate.ts";
 import { type DatabaseConfig, runMigrations } from "../../../../database/mod.ts";
 import type { GeneratedFolder } from "./generate_folder.ts";
+import { withTempFolder } from "../../../support/temp_folder.ts";
 
 /** The choices of the translation under which the folders run. */
 export const CHOICES = { enums: "check", numeric: { precision: 38, scale: 10 } } as const;
@@ -19,18 +20,15 @@ export async function runFolder(
   { files }: GeneratedFolder,
   database: DatabaseConfig,
 ): Promise<FolderOutcome> {
-  const migrationsFolder = await Deno.makeTempDir();
   try {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.writeTextFile(`${migrationsFolder}/${name}`, text);
-    }
-    await runMigrations({ migrationsFolder, database, translation: CHOICES });
+    await withTempFolder(
+      files,
+      (migrationsFolder) => runMigrations({ migrationsFolder, database, translation: CHOICES }),
+    );
     return { end: "done" };
   } catch (error) {
     if (error instanceof MigrationPlanError) return { end: "planning", findings: error.findings };
     return { end: "mid-run", message: getMessages(error) };
-  } finally {
-    await Deno.remove(migrationsFolder, { recursive: true });
   }
 }
 

@@ -1,16 +1,18 @@
 /** Seeded randomness: the same seed gives the same choices. */
 export interface Random {
+  /** A number from 0 up to, but not including, 1. */
+  next(): number;
   /** A whole number from 0 up to, but not including, the limit. */
   below(limit: number): number;
-  /** Whether something of this probability happens. */
+  /** True with this probability. */
   chance(probability: number): boolean;
-  /** One of several values. */
+  /** Picks a value. */
   pick<T>(values: readonly T[]): T;
-  /** Some of several values, at least one, in their order. */
+  /** Picks at least one and at most `most` of several values, in their order. */
   some<T>(values: readonly T[], most: number): T[];
 }
 
-/** Makes a source of randomness (mulberry32). */
+/** Creates a source of randomness (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   function next(): number {
@@ -20,11 +22,11 @@ export function createRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
   const below = (limit: number): number => Math.floor(next() * limit);
-  const pick = <T>(values: readonly T[]): T => values[below(values.length)];
   return {
+    next,
     below,
-    pick,
     chance: (probability) => next() < probability,
+    pick: (values) => values[below(values.length)],
     some(values, most) {
       const left = [...values];
       const count = 1 + below(Math.min(most, left.length));

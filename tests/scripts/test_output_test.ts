@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { countTests } from "../../scripts/test_counts.ts";
+import { countTests, readTimes } from "../../scripts/test_output.ts";
 
 const SUMMARY = "ok | 5 passed (3 steps) | 0 failed | 1 ignored (1s)\n";
 
@@ -37,4 +37,25 @@ tests/a_test.ts ... FAILED (1ms)
 FAILED | 0 passed | 1 failed (1s)
 `;
   assertEquals(countTests(text), { passed: 0, failed: 1, ignored: 0 });
+});
+
+Deno.test("readTimes() adds up the tests of each file, and reads the files that share an isolate", () => {
+  const text = `running 2 tests from ./tests/a_test.ts
+a ... ok (1m2s)
+b ...
+  a step ... ok (1ms)
+b ... FAILED (due to 1 failed step) (500ms)
+running 1 test from ./tests/b_test.ts
+c ... ok (800µs)
+d ... ignored (0ms)
+running 1 test from ./tests/support/one_isolate.ts
+tests/c_test.ts ...
+  one ... ok (1ms)
+tests/c_test.ts ... ok (3ms)
+`;
+  assertEquals([...readTimes(text)], [
+    ["tests/a_test.ts", 62_500],
+    ["tests/b_test.ts", 0.8],
+    ["tests/c_test.ts", 3],
+  ]);
 });

@@ -31,3 +31,34 @@ function countSteps(text: string, steps: readonly string[]): Record<TestCount, n
     ignored: count("ignored"),
   };
 }
+
+/**
+ * Reads how long the tests of each file took, from what one process of the test runner has printed. A
+ * file that shares an isolate includes the time of its imports.
+ *
+ * @param text What the process has printed, without colors.
+ * @returns Milliseconds by file.
+ */
+export function readTimes(text: string): Map<string, number> {
+  const times = new Map<string, number>();
+  let file = "";
+  for (const line of text.split("\n")) {
+    const [, started] = /^running \d+ tests? from \.\/(\S+)$/.exec(line) ?? [];
+    file = started ?? file;
+    const [, name, duration] = /^(\S.*) \.\.\. (?:ok|FAILED).* ?\(([\dhmsµn]+)\)$/.exec(line) ?? [];
+    if (name === undefined) continue;
+    const key = file.endsWith("one_isolate.ts") ? name : file;
+    times.set(key, (times.get(key) ?? 0) + readMs(duration));
+  }
+  return times;
+}
+
+const UNIT_MS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, µs: 0.001, ns: 0.000_001 } as const;
+
+/** Reads a duration of the test runner: `580µs`, `12ms`, `1m20s`. */
+function readMs(text: string): number {
+  return [...text.matchAll(/(\d+)(ms|µs|ns|h|m|s)/g)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS],
+    0,
+  );
+}

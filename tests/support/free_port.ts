@@ -1,0 +1,5 @@
+/** Returns a port of the loopback interface that is free now. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
