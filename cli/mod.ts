@@ -24,8 +24,8 @@ export type {
   FunctionResources,
   FunctionUrl,
   PolicyStatement,
+  SourceArn,
 } from "./config/function_resources.ts";
-export type { SourceArn } from "./config/source_arn.ts";
 export type { ApiInfra, JwtInfra, WebSocketInfra } from "./config/api_infra.ts";
 export type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./config/delivery_infra.ts";
 export type { EnvironmentValue } from "./config/environment_value.ts";

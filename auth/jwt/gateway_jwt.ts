@@ -4,7 +4,7 @@ import type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { checkOptions } from "../../core/option_rules.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";
-import { findClaims } from "../../validation/authenticate_authorizer.ts";
+import { findClaims } from "../../validation/authenticate.ts";
 import { invalidToken, readIdentity } from "./jwt_claims.ts";
 import { CLAIM_RULES, type JwtClaimOptions, requireClaimOptions } from "./jwt_options.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { toBuildError } from "../sources/build_error.ts";
-import { findSources } from "../project/load_modules.ts";
+import { findSources } from "../sources/find_sources.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
 import { AUTH_COLUMNS, type AuthTable, pluralize } from "./auth_table.ts";
 

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { findModules, loadModules } from "../project/load_modules.ts";
+import { loadModules } from "../project/load_modules.ts";
+import { findModules } from "../sources/find_sources.ts";
 
 /** The loaded configurations of a project. */
 export interface LoadedAuthConfigs {

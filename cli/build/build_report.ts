@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { BundleChange } from "./output_folder.ts";
 import type { SourcePosition } from "../sources/source_positions.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
-import type { BundleError } from "../sources/bundle_error.ts";
+import { formatSourceError, type SourceError } from "../sources/build_error.ts";
 import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.ts";
 import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -36,7 +36,7 @@ export interface BuiltFunction {
 
 interface BuildReport {
   readonly built: readonly BuiltFunction[];
-  readonly errors: readonly BundleError[];
+  readonly errors: readonly SourceError[];
   readonly removed: readonly string[];
   readonly config: ResolvedConfig;
   readonly functions: readonly FunctionFile[];
@@ -65,11 +65,7 @@ export function printReport(
     warnings,
   };
   for (const warning of warnings) output.warn(warning);
-  for (const { file, line, column, message } of errors) {
-    output.line(
-      `${output.red("error")} ${file === "" ? "" : `${file}:${line}:${column}: `}${message}`,
-    );
-  }
+  for (const error of errors) output.line(`${output.red("error")} ${formatSourceError(error)}`);
   if (errors.length > 0) {
     output.line("Nothing was written.");
     return result;

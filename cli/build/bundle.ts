@@ -10,7 +10,7 @@ import {
   getEntryPoints,
   getOutputPath,
 } from "./bundle_batch.ts";
-import { type BundleError, toBundleError } from "../sources/bundle_error.ts";
+import { type SourceError, toSourceError } from "../sources/build_error.ts";
 import { BesideFiles, besideFilesEditor } from "../sources/beside_files.ts";
 import { bundledProjectPlugin } from "./bundled_project.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
@@ -70,7 +70,7 @@ const BATCH = 16;
  * @returns The errors; empty if all functions are bundled.
  * @throws {ConfigurationError} If esbuild or Deno is missing.
  */
-export async function bundleFunctions(options: BundleOptions): Promise<BundleError[]> {
+export async function bundleFunctions(options: BundleOptions): Promise<SourceError[]> {
   if (options.functions.length === 0) return [];
   const esbuild = await loadEsbuild("trellis build");
   try {
@@ -78,7 +78,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleErr
   } catch (error) {
     const { errors } = error as BuildFailure;
     if (!Array.isArray(errors)) throw error;
-    return errors.map(toBundleError);
+    return errors.map(toSourceError);
   } finally {
     await esbuild.stop();
   }
@@ -144,9 +144,9 @@ function getBuildOptions(root: string, settings: BundleSettings): Build["common"
 async function bundleAll(
   build: Build,
   { functions, settings, onBundle, onProgress }: BundleOptions,
-): Promise<BundleError[]> {
+): Promise<SourceError[]> {
   const { needs, schemas } = await readOwnCode(build, functions);
-  const errors: BundleError[] = [];
+  const errors: SourceError[] = [];
   let done = 0;
   for (const group of groupByParts(functions, needs, settings)) {
     const { parts } = group;

@@ -2,7 +2,7 @@ import type { BuildOptions, Metafile, Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
-import { type BundleError, explainNative } from "../sources/bundle_error.ts";
+import { explainNative, type SourceError } from "../sources/build_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { BesideFiles } from "../sources/beside_files.ts";
 import type { SourceReader } from "../sources/edited_sources.ts";
@@ -46,7 +46,7 @@ export type BundleSettings =
   & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
 
 /** The results of {@link bundleBatch}. */
-export type BatchResult = (Omit<Bundle, "parts"> | BundleError)[];
+export type BatchResult = (Omit<Bundle, "parts"> | SourceError)[];
 
 /** The state of a build that all functions share. */
 export interface Build {
@@ -108,7 +108,7 @@ function findNativePackage(
   { metafile, output }: BundleMetadata,
   root: string,
   paths: ModulePaths,
-): BundleError | undefined {
+): SourceError | undefined {
   const isNative = new Map<string, boolean>();
   const findName = (path: string): string | undefined => {
     const file = resolve(root, path);

@@ -6,6 +6,9 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { listParentFolders } from "../files/parent_folders.ts";
 import { MISSING_PROGRAM, runProgram } from "../programs/run_program.ts";
 
+/** The esbuild namespace of remote modules. */
+export const REMOTE_NAMESPACE = "remote";
+
 /** A module in Deno's module graph. */
 export interface DenoModule {
   /** Its URL, or `npm:/zod@4.6.7/v4/core`. */

@@ -5,9 +5,13 @@ import { builtinModules } from "node:module";
 import { isAbsolute, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { getPackageName, toBareSpecifier } from "../sources/package_specifier.ts";
-import type { DenoGraph, DenoModule, DenoPackage } from "./deno_graph.ts";
+import {
+  type DenoGraph,
+  type DenoModule,
+  type DenoPackage,
+  REMOTE_NAMESPACE,
+} from "./deno_graph.ts";
 import type { ModulePaths } from "../sources/module_paths.ts";
-import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
 const LOADERS: Readonly<Record<string, Loader>> = {
   TypeScript: "ts",

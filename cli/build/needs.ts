@@ -1,11 +1,13 @@
 import type { DatabaseProvider } from "../../database/config/config.ts";
+import type { ExportNamedDeclaration } from "acorn";
+import { type BundleSyntax, readBundleSyntax } from "../project/bundle_syntax.ts";
+import { startsBetterAuth } from "../project/find_runs.ts";
+import { findNodeUse } from "../project/value_uses.ts";
 import { isTrellis } from "../sources/package_specifier.ts";
 import {
   type AnyNode,
   getMemberName,
   getText,
-  type ImportedName,
-  listImports,
   type SyntaxTree,
   visitNodes,
 } from "../sources/syntax.ts";
@@ -34,41 +36,31 @@ export const DEPLOYABLE: readonly DatabaseProvider[] = [
   "serverless-pg",
 ];
 
-/** Functions that return an auth instance or call its routes. */
-const INSTANCES: ReadonlySet<string> = new Set([
-  "createAuth",
-  "createAuthHandler",
-  "getAuth",
-  "getConfiguredSessionAuth",
-]);
-/** Functions that take an auth instance as their first argument and never load the library. */
-const SESSION_CHECKS: ReadonlySet<string> = new Set([
-  "expireSession",
-  "listAuthEvents",
-  "refreshSession",
-  "removeExpiredAuthRows",
-  "validateSession",
-  "validateSessionFromHeader",
-]);
-
-/** Functions whose first argument returns an auth instance, and that never load the library. */
-const INSTANCE_USERS: ReadonlySet<string> = new Set(["createAuthCleanupHandler"]);
-
 /**
  * Reads the needs of a function from its tree-shaken sources: every import in them is used.
  *
  * @param tree The function's own code as a bundle, with packages as imports.
  */
 export function readNeeds(tree: SyntaxTree): Needs {
-  const imports = readImports(tree);
-  const names = new Set(imports.map(({ name }) => name));
-  const isWhole = names.has("*");
+  const syntax = readBundleSyntax(
+    tree.program as unknown as BundleSyntax["program"],
+    (specifier) => isTrellis(specifier) ? specifier : undefined,
+  );
+  const sources = tree.program.body.flatMap((statement) =>
+    statement.type === "ImportDeclaration" ? [String(statement.source.value)] : []
+  );
+  const isWhole = importsWhole(tree, syntax);
   const usesDatabase = isWhole ||
-    imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
-  const members = readAuthMembers(tree, imports);
-  const uses = (member: string) => isWhole || members === undefined || members.has(member);
+    sources.some((from) => isTrellis(from) && from.includes("/database") && !from.includes("/orm"));
+  const definitions = syntax.uses.filter(({ name }) => name === "defineAuth");
+  const uses = (member: string) =>
+    isWhole || definitions.some(({ node, args }) => {
+      const value = args === undefined ? node : syntax.getParent(node)!;
+      return findNodeUse(syntax, value, { member, countsCalls: true }) !== "unused";
+    });
   const auth = {
-    betterAuth: isWhole || startsBetterAuth(tree, imports, members),
+    // no member has this name, so that only a result that is handed on as a whole counts
+    betterAuth: uses("") || startsBetterAuth(syntax),
     apiKeys: uses("apiKey"),
     jwt: uses("jwt"),
   };
@@ -82,22 +74,24 @@ export function readNeeds(tree: SyntaxTree): Needs {
   };
 }
 
-/** Lists the imports of this package; the whole package counts as `*`. */
-function readImports({ program, code }: SyntaxTree): ImportedName[] {
-  const found = listImports(program).filter(({ from }) => isTrellis(from));
-  const addWhole = (source: AnyNode | null | undefined): void => {
-    const from = getText(source);
-    if (from !== undefined && isTrellis(from)) found.push({ name: "*", local: "", from });
-  };
-  visitNodes(program, (node) => {
-    if (node.type === "ExportAllDeclaration" || node.type === "ExportNamedDeclaration") {
-      addWhole(node.source);
-    } else if (node.type === "ImportExpression") addWhole(node.source);
-    else if (node.type === "CallExpression" && /require$/.test(textOf(code, node.callee))) {
-      addWhole(node.arguments[0]);
-    }
-  });
-  return found;
+/** Checks for imports and exports of this package as a whole, of which any part may be used. */
+function importsWhole({ program }: SyntaxTree, { imports }: BundleSyntax): boolean {
+  const isOwn = (source: AnyNode | null | undefined): boolean => isTrellis(getText(source) ?? "");
+  return program.body.some((statement) =>
+    statement.type === "ImportDeclaration"
+      ? isOwn(statement.source) &&
+        statement.specifiers.some(({ type }) => type === "ImportNamespaceSpecifier")
+      : /^Export(?:All|Named)Declaration$/.test(statement.type) &&
+        isOwn((statement as ExportNamedDeclaration).source)
+  ) || (imports as unknown as AnyNode[]).some((node) =>
+    isOwn(
+      node.type === "ImportExpression"
+        ? node.source
+        : node.type === "CallExpression"
+        ? node.arguments[0]
+        : undefined,
+    )
+  );
 }
 
 function textOf(code: string, { start, end }: AnyNode): string {
@@ -139,77 +133,4 @@ function readProviders(
     }
   });
   return { named, unread: named.size === 0 && unread.length === 0 ? clients : unread };
-}
-
-/**
- * Checks whether an auth instance is used for anything except session checks, which never load the
- * library.
- */
-function startsBetterAuth(
-  { program, parentOf }: SyntaxTree,
-  imports: readonly ImportedName[],
-  members: ReadonlyMap<string, readonly AnyNode[]> | undefined,
-): boolean {
-  if (members === undefined) return true;
-  const locals = new Map(imports.map(({ local, name }) => [local, name]));
-  const getters = new Set(members.get("getAuth"));
-  const nameOf = (node: AnyNode) => node.type === "Identifier" ? locals.get(node.name) ?? "" : "";
-  const isForSessionCheck = (name: AnyNode): boolean => {
-    let node = parentOf(name)!;
-    if (node.type !== "CallExpression") return false;
-    if (node.arguments[0] === name) return INSTANCE_USERS.has(nameOf(node.callee));
-    if (node.callee !== name) return false;
-    while (parentOf(node)?.type === "AwaitExpression") node = parentOf(node)!;
-    const parent = parentOf(node);
-    return parent?.type === "CallExpression" && parent.arguments[0] === node &&
-      SESSION_CHECKS.has(nameOf(parent.callee));
-  };
-  let starts = false;
-  visitNodes(program, (node) => {
-    if (node.type === "ImportDeclaration") return false;
-    const isInstance = INSTANCES.has(nameOf(node)) || getters.has(node);
-    if (isInstance && !isForSessionCheck(node)) starts = true;
-  });
-  return starts;
-}
-
-/**
- * Finds where a function uses what calls of `defineAuth` return: `session` in
- * `const { session } = defineAuth(…)`.
- *
- * @returns The uses by member; `undefined` if a result is used as a whole, so that any member may be used.
- */
-function readAuthMembers(
-  { program, parentOf }: SyntaxTree,
-  imports: readonly ImportedName[],
-): ReadonlyMap<string, readonly AnyNode[]> | undefined {
-  const definers = imports.filter(({ name }) => name === "defineAuth").map(({ local }) => local);
-  const members = new Map<string, string>();
-  const declared = new Set<AnyNode>();
-  let isKnown = true;
-  visitNodes(program, (node) => {
-    if (node.type === "ImportDeclaration") return false;
-    if (node.type !== "Identifier" || !definers.includes(node.name)) return;
-    const call = parentOf(node);
-    const variable = call?.type === "CallExpression" ? parentOf(call) : undefined;
-    const pattern = variable?.type === "VariableDeclarator" ? variable.id : undefined;
-    if (pattern?.type !== "ObjectPattern") return void (isKnown = false);
-    for (const property of pattern.properties) {
-      const member = property.type === "Property" ? getMemberName(property) : undefined;
-      if (
-        property.type !== "Property" || member === undefined || property.value.type !== "Identifier"
-      ) isKnown = false;
-      else {
-        members.set(property.value.name, member);
-        declared.add(property.key).add(property.value);
-      }
-    }
-  });
-  const uses = new Map<string, AnyNode[]>();
-  visitNodes(program, (node) => {
-    const member = node.type === "Identifier" ? members.get(node.name) : undefined;
-    if (member === undefined || declared.has(node)) return;
-    uses.set(member, [...uses.get(member) ?? [], node]);
-  });
-  return isKnown ? uses : undefined;
 }

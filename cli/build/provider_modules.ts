@@ -2,7 +2,7 @@ import type { OnLoadResult, Plugin, PluginBuild } from "esbuild";
 import { basename, dirname, extname } from "node:path";
 import type { DatabaseProvider } from "../../database/config/config.ts";
 import type { DATABASE_PACKAGES } from "../../database/config/optional_packages.ts";
-import { getInstallCommand } from "../sources/install_command.ts";
+import { getInstallCommand } from "../terminal/optional_packages.ts";
 import type { ModulePaths } from "../sources/module_paths.ts";
 
 /** A provider of `@trellis/fn`: a module in database/providers that is loaded on first use. */

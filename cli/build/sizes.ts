@@ -1,7 +1,7 @@
 import type { Metafile } from "esbuild";
 import { resolve } from "node:path";
 import type { ModulePaths } from "../sources/module_paths.ts";
-import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
+import { REMOTE_NAMESPACE } from "./deno_graph.ts";
 
 /** A module's share of a bundle. */
 export interface ModuleSize {

@@ -73,8 +73,12 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
-  for (const check of [checkAuthTables, checkStatements]) {
-    const unchecked = await check(root, config);
+  for (
+    const unchecked of [
+      await checkAuthTables(root, config),
+      await checkStatements({ root, functions }),
+    ]
+  ) {
     if (unchecked !== undefined) output.warn(unchecked);
   }
 

@@ -1,6 +1,5 @@
 import type { EnvironmentValue } from "./environment_value.ts";
-import type { FunctionResources } from "./function_resources.ts";
-import type { SourceArn } from "./source_arn.ts";
+import type { FunctionResources, SourceArn } from "./function_resources.ts";
 
 /** The topic that a function in `kafka/` consumes. */
 export interface KafkaInfra {

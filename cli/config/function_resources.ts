@@ -1,5 +1,10 @@
 import { type Check, isObject, isText } from "./settings.ts";
-import type { SourceArn } from "./source_arn.ts";
+
+/** The ARN of a resource, or a reference to it in Terraform files of your own. */
+export type SourceArn =
+  | string
+  /** A reference such as `aws_kinesis_stream.orders.arn` or `module.orders.stream_arn`. */
+  | { reference: string };
 
 /** A statement of a function's policy. */
 export interface PolicyStatement {

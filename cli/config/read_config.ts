@@ -44,7 +44,8 @@ async function load(root: string, path: string, name: string): Promise<unknown> 
         contents: `import * as module from ${JSON.stringify(path)}; export { module };`,
         resolveDir: root,
       },
-      outfile: join(root, ".trellis", "configuration.mjs"),
+      // as deep as the temporary file, which the places of the source map are relative to
+      outfile: join(root, ".trellis", "configuration", "bundle.mjs"),
       absWorkingDir: root,
       ...LOCAL_BUILD,
       define: { "import.meta.url": URL, "import.meta.filename": PATH, "import.meta.dirname": DIR },

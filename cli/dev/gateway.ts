@@ -1,15 +1,16 @@
 import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
+import { getPreflightResponder } from "../../core/http/preflight.ts";
 import { getStreamingHandler } from "../../core/http/streaming.ts";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import {
   createLocalContext,
   createServerSink,
   type Gateway,
+  getRequestedMethod,
   listenOnLoopback,
   readBody,
   sendResult,
 } from "./http/http_server.ts";
-import { answerPreflight, getRequestedMethod } from "./http/preflight.ts";
 import { createRouteTable, type LocalRoute } from "./http/route_table.ts";
 import { toRestApiEvent } from "./http/to_event.ts";
 
@@ -77,7 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       requestId,
     });
     if (requested !== undefined) {
-      const preflight = await answerPreflight(route.handler, event);
+      const preflight = await getPreflightResponder(route.handler)?.(event);
       if (preflight === undefined) throw new MethodNotAllowedError([route.method]);
       return sendResult(response, preflight);
     }

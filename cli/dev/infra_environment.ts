@@ -5,7 +5,7 @@ import process from "node:process";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import { AWS_PATH, LOCAL_ACCOUNT } from "./aws/aws_sink.ts";
-import { CONNECTIONS_PATH } from "./sockets/connections.ts";
+import { CONNECTIONS_PATH } from "./socket_gateway.ts";
 import { S3_PATH } from "./aws/s3_target.ts";
 
 /**

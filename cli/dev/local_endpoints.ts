@@ -16,8 +16,7 @@ import { adoptOrigin } from "./reference.ts";
 import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
 import { type BucketStore, openBucketStore } from "./aws/bucket_store.ts";
 import { createS3Target, S3_PATH } from "./aws/s3_target.ts";
-import { CONNECTIONS_PATH } from "./sockets/connections.ts";
-import { createSocketGateway } from "./sockets/socket_gateway.ts";
+import { CONNECTIONS_PATH, createSocketGateway } from "./socket_gateway.ts";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,6 +1,5 @@
 import { ValidationError } from "../../errors/http_errors.ts";
-import type { Recorder } from "./functions/recorder.ts";
-import type { SentMail } from "./functions/sent_mail.ts";
+import type { Recorder, SentMail } from "./functions/recorder.ts";
 
 /** The mails that functions sent to the local server. */
 export interface Mailbox {

@@ -12,7 +12,6 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import type { LocalAccounts } from "./accounts.ts";
 import { BuildError } from "../sources/build_error.ts";
 import { PAGE_POLICY, readAsset } from "./page_assets.ts";
-import { createEventStream, getSummary } from "./event_stream.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import { readBody } from "./http/http_server.ts";
 import type { LocalDatabase } from "./local_database.ts";
@@ -20,7 +19,7 @@ import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
 import { REFERENCE_PATH, sendReference } from "./reference.ts";
-import type { SentMail } from "./functions/sent_mail.ts";
+import type { Call, DevEvent, Recorder, SentMail } from "./functions/recorder.ts";
 import { listTables, readRows } from "./table_browser.ts";
 import { TRIGGER_FORMS } from "./trigger_event.ts";
 
@@ -267,4 +266,44 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
     .end(
       `${JSON.stringify(value, null, 2)}\n`,
     );
+}
+
+/** Sends recorded events to open pages as server-sent events. */
+interface EventStream {
+  /** Keeps a response open and sends all further events to it. */
+  connect(response: ServerResponse): void;
+  /** Ends all open responses. */
+  close(): void;
+}
+
+/** Creates the stream of a recorder's events. */
+function createEventStream(recorder: Recorder): EventStream {
+  const responses = new Set<ServerResponse>();
+  const unlisten = recorder.listen((event) => {
+    const text = `data: ${JSON.stringify(toMessage(event))}\n\n`;
+    for (const response of responses) response.write(text);
+  });
+  return {
+    connect(response): void {
+      response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+      response.write("retry: 1000\n\n");
+      responses.add(response);
+      response.on("close", () => responses.delete(response));
+    },
+    close(): void {
+      unlisten();
+      for (const response of responses) response.end();
+    },
+  };
+}
+
+function toMessage(event: DevEvent): unknown {
+  return event.type === "call" ? { type: "call", call: getSummary(event.call) } : event;
+}
+
+/** Returns a call without its details, for lists. */
+function getSummary(call: Call): Partial<Call> & { logCount: number } {
+  const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } =
+    call;
+  return { ...summary, logCount: logs.length };
 }

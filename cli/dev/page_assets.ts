@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
 /** A file of the page. */
@@ -7,19 +8,9 @@ export interface Asset {
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  "index.html": "text/html; charset=utf-8",
-  "style.css": "text/css; charset=utf-8",
-  "main.js": "text/javascript; charset=utf-8",
-  "dom.js": "text/javascript; charset=utf-8",
-  "parts.js": "text/javascript; charset=utf-8",
-  "tabs.js": "text/javascript; charset=utf-8",
-  "requests.js": "text/javascript; charset=utf-8",
-  "functions.js": "text/javascript; charset=utf-8",
-  "data.js": "text/javascript; charset=utf-8",
-  "sent.js": "text/javascript; charset=utf-8",
-  "accounts.js": "text/javascript; charset=utf-8",
-  "jobs.js": "text/javascript; charset=utf-8",
-  "mail.js": "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
 };
 
 /** Allows only the page's own files and forbids framing by other origins. */
@@ -34,10 +25,16 @@ export const PAGE_POLICY =
  * @returns The file, or `undefined` if the page has no such file.
  */
 export async function readAsset(name: string): Promise<Asset | undefined> {
-  if (!Object.hasOwn(TYPES, name)) return undefined;
-  const url = new URL(`./page/${name}`, import.meta.url);
-  const text = url.protocol === "file:"
-    ? await readFile(url, "utf8")
-    : await (await fetch(url)).text();
-  return { text, contentType: TYPES[name] };
+  const [, extension] = /^[a-z]+\.(css|html|js)$/.exec(name) ?? [];
+  if (extension === undefined) return undefined;
+  const text = await readBeside(new URL(`./page/${name}`, import.meta.url));
+  return text === undefined ? undefined : { text, contentType: TYPES[extension] };
+}
+
+async function readBeside(url: URL): Promise<string | undefined> {
+  if (url.protocol === "file:") {
+    return existsSync(url) ? await readFile(url, "utf8") : undefined;
+  }
+  const response = await fetch(url);
+  return response.ok ? await response.text() : undefined;
 }

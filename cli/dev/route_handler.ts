@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { ProxyResult } from "../../core/http/lambda.ts";
+import { getPreflightResponder } from "../../core/http/preflight.ts";
 import { BuildError } from "../sources/build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import {
   createServerSink,
+  getRequestedMethod,
   type LocalHandler,
   readBody,
   sendResult,
@@ -14,7 +16,6 @@ import type { Invoker } from "./functions/invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import type { PendingWork } from "./pending_work.ts";
-import { answerPreflight, getRequestedMethod } from "./http/preflight.ts";
 import type { Recorder } from "./functions/recorder.ts";
 import { toRestApiEvent } from "./http/to_event.ts";
 
@@ -40,11 +41,11 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   ): Promise<ProxyResult | undefined> {
     const requested = getRequestedMethod(request);
     if (requested === undefined) return undefined;
-    const { fn, parameters } = await findFunction(requested, url.pathname);
-    const { handler } = await store.load(fn);
+    const { route, parameters } = await findFunction(requested, url.pathname);
+    const { handler } = await store.load(route);
     const requestId = crypto.randomUUID();
-    const parts = { resource: fn.path!, parameters, body: await readBody(request), requestId };
-    return await answerPreflight(handler, toRestApiEvent(request, url, parts));
+    const parts = { resource: route.path, parameters, body: await readBody(request), requestId };
+    return await getPreflightResponder(handler)?.(toRestApiEvent(request, url, parts));
   }
 
   return async function answerRoute(request, response, url): Promise<void> {
@@ -69,13 +70,13 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
       return sendResult(response, result);
     }
     const event = toRestApiEvent(request, url, {
-      resource: found.fn.path!,
+      resource: found.route.path,
       parameters: found.parameters,
       body: await readBody(request),
       requestId: crypto.randomUUID(),
     });
     const answer = invoker.answer(
-      found.fn,
+      found.route,
       event,
       { title, method },
       (error) => toGatewayFailure(request, error),

@@ -60,7 +60,14 @@ export function findFunctionFiles(folder: string, naming: FunctionNaming = {}): 
       findKind(kind, join(folder, name), names)
     ),
   ];
-  assertDistinctNames(functions);
+  assertDistinct(
+    functions,
+    "function",
+    ({ name }) => name,
+    // resource names are derived from it, and some systems compare those case-insensitively
+    (name) => name.toLowerCase(),
+    ", or set functionNames in trellis.config.ts",
+  );
   assertUsed(names, functions);
   return functions.sort((a, b) => a.name < b.name ? -1 : 1);
 }
@@ -157,22 +164,6 @@ function readFile(
     );
   }
   return { kind, name, file, ...(kind === "websocket" ? { routeKey: segments.join("/") } : {}) };
-}
-
-function assertDistinctNames(functions: readonly FunctionFile[]): void {
-  const seen = new Map<string, FunctionFile>();
-  for (const fn of functions) {
-    // resource names are derived from it, and some systems compare those case-insensitively
-    const key = fn.name.toLowerCase();
-    const other = seen.get(key);
-    if (other !== undefined) {
-      throw new ConfigurationError(
-        `Two files define the function ${fn.name}: ${other.file} and ${fn.file}. Rename one, or ` +
-          "set functionNames in trellis.config.ts",
-      );
-    }
-    seen.set(key, fn);
-  }
 }
 
 function assertUsed(

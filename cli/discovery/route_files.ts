@@ -133,25 +133,29 @@ export function getRouteShape(
 /**
  * Refuses two files that define the same.
  *
- * @param what What the key is, for the message.
- * @param getKey Returns what must be distinct.
+ * @param what What the text is, for the message.
+ * @param getText Returns what must be distinct.
+ * @param toKey Returns the part of the text that is compared.
+ * @param advice What to do besides renaming a file.
  * @throws {ConfigurationError} Naming both files.
  */
 export function assertDistinct<F extends { readonly file: string }>(
   files: readonly F[],
   what: string,
-  getKey: (file: F) => string,
+  getText: (file: F) => string,
+  toKey: (text: string) => string = (text) => text,
+  advice = "",
 ): void {
   const seen = new Map<string, F>();
   for (const each of files) {
-    const key = getKey(each);
-    const other = seen.get(key);
+    const text = getText(each);
+    const other = seen.get(toKey(text));
     if (other !== undefined) {
       throw new ConfigurationError(
-        `Two files define the ${what} ${key}: ${other.file} and ${each.file}. Rename one`,
+        `Two files define the ${what} ${text}: ${other.file} and ${each.file}. Rename one${advice}`,
       );
     }
-    seen.set(key, each);
+    seen.set(toKey(text), each);
   }
 }
 

@@ -13,7 +13,6 @@ import {
   resource,
 } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, Problem } from "./infra_plan.ts";
-import type { ResourcePlan } from "./plan_resources.ts";
 
 /** Schedules of functions without a setting, by what declares the handler. */
 const DEFAULT_SCHEDULES: Readonly<Record<string, string>> = {
@@ -184,10 +183,19 @@ function renderStreamPolicy(sid: string, actions: readonly string[]): Expression
   });
 }
 
+/** The part of a plan that the checks of jobs read. */
+interface PlannedFunctions {
+  readonly functions: readonly InfraFunction[];
+  getEnvironment(functionName: string): FunctionEnvironment;
+}
+
 /**
  * Finds consumers of the change stream that it does not reach: it belongs to the generated cluster.
  */
-export function findJobErrors({ functions, getEnvironment }: ResourcePlan): Problem[] {
+export function findJobErrors(
+  functions: readonly InfraFunction[],
+  getEnvironment: (name: string) => FunctionEnvironment,
+): Problem[] {
   return functions.filter(readsChanges).flatMap((fn): Problem[] => {
     const { name, kind } = fn;
     if (runsInsertedJobs(fn) && kind !== "standalone") {
@@ -204,7 +212,7 @@ export function findJobErrors({ functions, getEnvironment }: ResourcePlan): Prob
 }
 
 /** Finds what jobs need and the project lacks. */
-export function findJobWarnings({ functions }: ResourcePlan): Problem[] {
+export function findJobWarnings(functions: readonly InfraFunction[]): Problem[] {
   const usesJobs = functions.some(({ jobs }) => jobs.has("enqueue") || jobs.has("work"));
   if (!usesJobs || functions.some(isRelay)) return [];
   return [{

@@ -111,7 +111,7 @@ export function renderInfra(options: PlanOptions): RenderedInfra {
       ...environments.errors,
       ...findApiErrors(plan, infra),
       ...findPreflightErrors(plan.routes, getCorsOrigin(plan), infra.api),
-      ...findJobErrors(plan),
+      ...findJobErrors(functions, getEnvironment),
       ...findMigrationErrors(functions),
     ],
     warnings: [
@@ -121,7 +121,7 @@ export function renderInfra(options: PlanOptions): RenderedInfra {
       ...environments.unread.map((name) => ({
         message: `infra.environment.${name} is read by no function`,
       })),
-      ...findJobWarnings(plan),
+      ...findJobWarnings(functions),
     ],
   };
 }

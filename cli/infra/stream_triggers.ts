@@ -1,5 +1,5 @@
 import type { FunctionInfra } from "../config/function_infra.ts";
-import type { SourceArn } from "../config/source_arn.ts";
+import type { SourceArn } from "../config/function_resources.ts";
 import { expression, type HclValue, jsonencode } from "./hcl.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 

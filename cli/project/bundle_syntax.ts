@@ -41,11 +41,11 @@ export interface BundleSyntax {
  * Reads the names of a bundle.
  *
  * @param program The syntax tree.
- * @param ownModules Specifiers of this package's entry points by URL.
+ * @param findOwnModule Returns the entry point of this package that a specifier names, if it names one.
  */
 export function readBundleSyntax(
   program: AnyNode,
-  ownModules: ReadonlyMap<string, string>,
+  findOwnModule: (specifier: string) => string | undefined,
 ): BundleSyntax {
   const parents = new Map<AnyNode, AnyNode>();
   const references = new Map<string, AnyNode[]>();
@@ -115,7 +115,7 @@ export function readBundleSyntax(
 
   function addImport(node: AnyNode): void {
     const specifier = (node.source as AnyNode).value as string;
-    const module = ownModules.get(specifier);
+    const module = findOwnModule(specifier);
     if (module === undefined) {
       const names = (node.specifiers as AnyNode[]).map(({ local }) =>
         (local as AnyNode).name as string
@@ -139,6 +139,10 @@ export function readBundleSyntax(
           parent.key === node && parent.value !== node);
     if (isKey || /^(?:Export|Labeled|Break|Continue)/.test(parent?.type ?? "")) return;
     if (isDeclared(parent, node)) return;
+    // const { name } = …
+    const isBound = parent?.type === "Property" && parent.value === node &&
+      parents.get(parent)?.type === "ObjectPattern";
+    if (isBound) return;
     const name = node.name as string;
     const known = references.get(name);
     if (known === undefined) references.set(name, [node]);
@@ -147,7 +151,7 @@ export function readBundleSyntax(
 
   function addDeclarations(statement: AnyNode): void {
     const inner = statement.type.startsWith("Export")
-      ? statement.declaration as AnyNode | null
+      ? (statement.declaration ?? null) as AnyNode | null
       : statement;
     if (inner?.type === "VariableDeclaration") {
       for (const { id, init } of inner.declarations as { id: AnyNode; init: AnyNode | null }[]) {

@@ -2,9 +2,9 @@ import { parseSyntax } from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
 import type { FunctionBundle } from "./bundle_functions.ts";
 import { type BundleSyntax, type PackageUse, readBundleSyntax } from "./bundle_syntax.ts";
-import { findFunctionName } from "./declarations.ts";
 import type { Runs } from "./mark_definitions.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
+import { findNodeUse } from "./value_uses.ts";
 
 /** Functions of this package that run the handlers of jobs. */
 const WORKERS = new Set([
@@ -40,16 +40,22 @@ export type InstanceUse = "routes" | "api" | "none";
 /** Finds the code that a function runs. */
 export function findRuns({ code }: Pick<FunctionBundle, "code">): Runs {
   if (!MENTIONED.test(code)) return { jobs: false, routes: false };
+  const own = listOwnModules();
   const syntax = readBundleSyntax(
     parseSyntax(code).program as unknown as AnyNode,
-    listOwnModules(),
+    (specifier) => own.get(specifier),
   );
   return {
     jobs: syntax.uses.some(({ name }) => WORKERS.has(name)),
-    routes: listInstanceUses(syntax).some((use) =>
-      use.name === "createAuthHandler" || findInstanceUse(syntax, use) !== "none"
-    ),
+    routes: startsBetterAuth(syntax),
   };
+}
+
+/** Checks whether an instance of better-auth is used for anything except session checks, which never load the library. */
+export function startsBetterAuth(syntax: BundleSyntax): boolean {
+  return listInstanceUses(syntax).some((use) =>
+    use.name === "createAuthHandler" || findInstanceUse(syntax, use) !== "none"
+  );
 }
 
 /** Lists the uses of this package, and those of `getAuth` that `defineAuth` returns. */
@@ -107,82 +113,18 @@ export function findInstanceUse(
   { name, node, args }: PackageUse,
 ): InstanceUse {
   if (!INSTANCES.has(name)) return "none";
-  const call = syntax.getParent(node);
-  // the function itself is an argument
-  if (args === undefined) return call === undefined ? "routes" : findArgumentUse(syntax, node);
-  return findValueUse(syntax, call!, new Set());
-}
+  // without a call, the function itself is handed on
+  const value = args === undefined ? node : syntax.getParent(node)!;
+  const options = { isHarmless, followsReturns: true, countsCalls: true };
+  const isUsed = (metadata: readonly string[]) =>
+    findNodeUse(syntax, value, { ...options, metadata }) !== "unused";
+  if (isUsed(["api"])) return "routes";
+  return isUsed([]) ? "api" : "none";
 
-/** Finds the use of the value of an expression. */
-function findValueUse(syntax: BundleSyntax, node: AnyNode, seen: Set<AnyNode>): InstanceUse {
-  if (seen.has(node)) return "none";
-  seen.add(node);
-  const parent = syntax.getParent(node);
-  switch (parent?.type) {
-    case "AwaitExpression":
-    case "ChainExpression":
-      return findValueUse(syntax, parent, seen);
-    case "ExpressionStatement":
-      return "none";
-    case "MemberExpression":
-      if (parent.object !== node || parent.computed) return "routes";
-      return (parent.property as AnyNode).name === "api" ? "api" : "routes";
-    case "AssignmentExpression": {
-      if (parent.left === node) return "none";
-      const { name } = parent.left as { name?: string };
-      if (name === undefined) return "routes";
-      return combine([findNameUse(syntax, name, seen), findValueUse(syntax, parent, seen)]);
+  function isHarmless(each: AnyNode, parent: AnyNode): boolean {
+    if (parent.type !== "CallExpression" || (parent.arguments as AnyNode[])[0] !== each) {
+      return false;
     }
-    case "CallExpression":
-      return findArgumentUse(syntax, node);
-    case "VariableDeclarator": {
-      const id = parent.id as AnyNode;
-      if (id.type === "Identifier") return findNameUse(syntax, id.name as string, seen);
-      const keys = id.type === "ObjectPattern"
-        ? (id.properties as AnyNode[]).map(({ key }) => (key as AnyNode | undefined)?.name)
-        : [undefined];
-      return keys.every((key) => key === "api") ? "api" : "routes";
-    }
-    case "ArrowFunctionExpression":
-    case "ReturnStatement": {
-      const owner = findFunctionName(syntax, findFunction(syntax, parent));
-      if (owner === undefined) return "routes";
-      return combine(
-        syntax.listReferences(owner).map((reference) => {
-          const call = syntax.getParent(reference);
-          return call?.type === "CallExpression" && call.callee === reference
-            ? findValueUse(syntax, call, seen)
-            : findArgumentUse(syntax, reference);
-        }),
-      );
-    }
-    default:
-      return "routes";
+    return INSTANCE_USERS.has(syntax.findExport(parent.callee as AnyNode)?.name ?? "");
   }
-}
-
-function findNameUse(syntax: BundleSyntax, name: string, seen: Set<AnyNode>): InstanceUse {
-  return combine(syntax.listReferences(name).map((node) => findValueUse(syntax, node, seen)));
-}
-
-function combine(uses: readonly InstanceUse[]): InstanceUse {
-  if (uses.includes("routes")) return "routes";
-  return uses.includes("api") ? "api" : "none";
-}
-
-/** Finds the use of a value that is an argument. */
-function findArgumentUse(syntax: BundleSyntax, node: AnyNode): InstanceUse {
-  const call = syntax.getParent(node);
-  if (call?.type !== "CallExpression" || call.callee === node) return "routes";
-  const callee = syntax.findExport(call.callee as AnyNode);
-  return callee !== undefined && (call.arguments as AnyNode[])[0] === node &&
-      INSTANCE_USERS.has(callee.name)
-    ? "none"
-    : "routes";
-}
-
-function findFunction(syntax: BundleSyntax, node: AnyNode): AnyNode {
-  let at = node;
-  while (!/Function/.test(at.type)) at = syntax.getParent(at)!;
-  return at;
 }

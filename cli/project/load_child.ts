@@ -178,7 +178,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
   const program = parseSyntax(text).program as unknown as AnyNode;
   const path = job.path.replace(/\.mjs$/, "_run.mjs");
   writeFileSync(path, toRepeatableModule(text, program));
-  const syntax = readBundleSyntax(program, ownModules);
+  const syntax = readBundleSyntax(program, (specifier) => ownModules.get(specifier));
   const bundle = { text, path, sources: readMap(job.map, root), starts, syntax };
   lastBundle = { job, bundle };
   return bundle;

@@ -1,19 +1,12 @@
 import { spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { BuildError } from "../sources/build_error.ts";
+import { withTemporaryFolder } from "../sources/temporary_folder.ts";
 import {
   bundleFunctions,
   findBundleError,
@@ -135,23 +128,17 @@ async function bundleAll(
   return { bundles, errors };
 }
 
-let loads = 0;
-
-async function runChild(
+function runChild(
   bundles: readonly FunctionBundle[],
   options: LoadOptions,
 ): Promise<readonly LoadResult[]> {
-  const folder = join(options.root, ".trellis");
-  const isNewFolder = !existsSync(folder);
-  const own = join(folder, `record-${process.pid}-${Date.now().toString(36)}-${++loads}`);
-  try {
-    mkdirSync(own, { recursive: true });
+  return withTemporaryFolder(options.root, "record", async (folder) => {
     const jobs = bundles.map(({ name, file, code, map, runs }, at) => {
-      const path = join(own, `f${at}.mjs`);
+      const path = join(folder, `f${at}.mjs`);
       writeFileSync(path, code);
       return { name, file, path, map, runs };
     });
-    const resultFile = join(own, "results.json");
+    const resultFile = join(folder, "results.json");
     const request: LoadRequest = {
       root: options.root,
       jobs,
@@ -159,14 +146,11 @@ async function runChild(
       limitMs: LIMIT_MS,
       resultFile,
     };
-    const requestFile = join(own, "request.json");
+    const requestFile = join(folder, "request.json");
     writeFileSync(requestFile, JSON.stringify(request));
     await waitForChild(requestFile, options);
     return JSON.parse(readFileSync(resultFile, "utf8")) as LoadResult[];
-  } finally {
-    rmSync(own, { recursive: true, force: true });
-    if (isNewFolder && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
-  }
+  });
 }
 
 /**

@@ -1,17 +1,13 @@
 import type { BuildResult, Plugin } from "esbuild";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import process from "node:process";
 import type { AuthConfig } from "../../auth/config/config.ts";
-import { type DeclaredStatement, listStatements } from "../../database/queries/define_statement.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { toBuildError } from "../sources/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { resolveOwnModule } from "../sources/own_modules.ts";
-import { SOURCE } from "../discovery/source_files.ts";
 import { importBundle } from "../sources/import_bundle.ts";
-import { toPortablePath } from "../files/inside_folder.ts";
 
 /** Which modules are loaded. */
 export interface ModuleOptions {
@@ -33,8 +29,6 @@ export interface LoadedModules {
   readonly configs: readonly AuthConfig[];
   /** The exports of the file with the auth tables. */
   readonly authTables: Readonly<Record<string, unknown>>;
-  /** The statements of `defineStatement`. */
-  readonly statements: readonly DeclaredStatement[];
 }
 
 /** Key of the list in the global object that receives configurations. */
@@ -42,41 +36,6 @@ const RECORD = "@trellis/fn auth configurations";
 
 /** Value of environment variables that are not set: valid as a URL and as a secret. */
 const PLACEHOLDER = "http://localhost:3000/not-set-0123456789-0123456789";
-
-const SKIPPED = /^(?:[._].*|node_modules|dist|dist\.maps|npm|tests?|coverage)$/;
-/**
- * Finds the modules beside and in the functions' folder whose text has a match.
- *
- * @returns Paths relative to the project, sorted.
- */
-export function findModules(root: string, functionsDir: string, pattern: RegExp): string[] {
-  return findSources(root, resolve(root, functionsDir, ".."), pattern);
-}
-
-/**
- * Finds the modules in a folder of a project whose text has a match. Tests and dependencies are
- * skipped.
- *
- * @returns Paths relative to the project, sorted.
- */
-export function findSources(root: string, start: string, pattern: RegExp): string[] {
-  const found: string[] = [];
-  function visit(folder: string): void {
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory() && !SKIPPED.test(entry.name)) visit(path);
-      else if (
-        entry.isFile() && SOURCE.test(entry.name) &&
-        !/[._](?:test|spec|d)\.[a-z]+$/.test(entry.name) &&
-        pattern.test(readFileSync(path, "utf8"))
-      ) {
-        found.push(toPortablePath(root, path));
-      }
-    }
-  }
-  if (existsSync(start)) visit(start);
-  return found.sort();
-}
 
 /**
  * Loads modules of a project. They run without a database: a connection is refused, and variables of
@@ -107,22 +66,28 @@ export async function loadModules(options: ModuleOptions): Promise<LoadedModules
       throw toBuildError(files.join(", "), error);
     },
   );
-  const key = JSON.stringify([code, Object.entries(process.env).sort()]);
-  const known = lastRuns.get(key);
-  if (known !== undefined) return known;
   // one at a time: what modules declare is collected in one place
-  const run = lastExecution.then(() => execute(root, code, files));
+  const run = lastExecution.then(() => executeOnce(root, code, files));
   lastExecution = run.catch(() => {});
-  const loaded = await run;
-  if (lastRuns.size >= 2) lastRuns.clear();
-  lastRuns.set(key, loaded);
-  return loaded;
+  return await run;
 }
 
-/** The last executions. The same code has the same result: `check all` needs it several times. */
-const lastRuns: Map<string, LoadedModules> = new Map();
-
 let lastExecution: Promise<unknown> = Promise.resolve();
+/** The last execution, which the other checks of `trellis check all` use too. */
+let last:
+  | { readonly root: string; readonly code: string; readonly loaded: LoadedModules }
+  | undefined;
+
+async function executeOnce(
+  root: string,
+  code: string,
+  files: readonly string[],
+): Promise<LoadedModules> {
+  if (last?.root !== root || last.code !== code) {
+    last = { root, code, loaded: await execute(root, code, files) };
+  }
+  return last.loaded;
+}
 
 /** Executes bundled modules and records what they declare. */
 async function execute(
@@ -131,18 +96,12 @@ async function execute(
   files: readonly string[],
 ): Promise<LoadedModules> {
   const configs: AuthConfig[] = [];
-  const before = new Set(listStatements());
   const globals = globalThis as Record<symbol, unknown>;
   globals[Symbol.for(RECORD)] = configs;
   try {
     type Exports = { value?: unknown } & Partial<Pick<LoadedModules, "authTables">>;
     const { value, authTables = {} } = await importBundle<Exports>(root, "loaded-modules", code);
-    return {
-      value,
-      configs,
-      authTables,
-      statements: listStatements().filter((each) => !before.has(each)),
-    };
+    return { value, configs, authTables };
   } catch (cause) {
     throw new ConfigurationError(
       `${files.join(", ")} cannot be loaded: ${
@@ -198,8 +157,7 @@ export const defineAuth = (getDb, config) => {
   return { session: value("session"), apiKey: value("api-key"), jwt: value("jwt"), getAuth() {} };
 };`;
 
-const READ_ENVIRONMENT = `import process from "node:process";
-const placeholder = ${JSON.stringify(PLACEHOLDER)};
+const READ_ENVIRONMENT = `const placeholder = ${JSON.stringify(PLACEHOLDER)};
 export const getRequiredEnv = (name) => process.env[name] || placeholder;
 export const defineEnv = (definition, options) => new Proxy(real.defineEnv(definition, options), {
   get(target, name) {
@@ -212,8 +170,7 @@ const REFUSE_CONNECTION = `export function getDrizzleClient() {
 }`;
 
 /** Modules enqueue no jobs while they are loaded. */
-const REPLACE_DELIVERY = `import process from "node:process";
-export const createSqsDelivery = (options) => real.createSqsDelivery({
+const REPLACE_DELIVERY = `export const createSqsDelivery = (options) => real.createSqsDelivery({
   queueUrl: process.env.JOBS_QUEUE_URL || ${JSON.stringify(PLACEHOLDER)}, ...options,
 });`;
 

@@ -1,21 +1,13 @@
 import type { BuildFailure, Metafile } from "esbuild";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import process from "node:process";
 import { nameEntryPoints } from "../sources/entry_points.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { BuildError, toBuildError } from "../sources/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
+import { withTemporaryFolder } from "../sources/temporary_folder.ts";
 import { loadFunctions } from "./load_functions.ts";
 import type { LoadError } from "./load_protocol.ts";
 import { findStandIn } from "./stand_ins.ts";
@@ -49,8 +41,6 @@ export type LoadedTogether<Facts> =
   }
   | { readonly facts?: undefined; readonly errors: readonly LoadError[] };
 
-let loads = 0;
-
 /**
  * Loads modules of a project into one program, as `loadFunctions` loads a function. What several
  * modules import is then one value, and no export is dropped.
@@ -60,19 +50,19 @@ let loads = 0;
 export async function loadTogether<Facts>(
   { root, files, reader, data }: LoadTogetherOptions,
 ): Promise<LoadedTogether<Facts>> {
-  const folder = join(root, ".trellis");
-  const isNewFolder = !existsSync(folder);
-  const entry = join(folder, `together-${process.pid}-${Date.now().toString(36)}-${++loads}.mjs`);
   let inputs: string[] = [];
   try {
     inputs = await listInputs(root, files);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(entry, renderEntry(root, inputs, data));
-    const [{ facts, error, warnings = [] }] = await loadFunctions({
+    const [{ facts, error, warnings = [] }] = await withTemporaryFolder(
       root,
-      functions: [{ name: "project", file: entry }],
-      readers: [reader],
-    });
+      "together",
+      async (folder) => {
+        const entry = join(folder, "entry.mjs");
+        writeFileSync(entry, renderEntry(root, inputs, data));
+        const functions = [{ name: "project", file: entry }];
+        return await loadFunctions({ root, functions, readers: [reader] });
+      },
+    );
     if (error !== undefined) return { errors: [locate(root, inputs, error)] };
     const found = facts![0] as CheckedFacts<Facts>;
     if (found.variable === undefined) return { facts: found, errors: [], warnings };
@@ -85,9 +75,6 @@ export async function loadTogether<Facts>(
         locate(root, inputs, { message, file: file ?? ".trellis", line: line ?? 1 })
       ),
     };
-  } finally {
-    rmSync(entry, { force: true });
-    if (isNewFolder && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
   }
 }
 

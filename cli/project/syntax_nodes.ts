@@ -1,4 +1,6 @@
-/** A node of a syntax tree of acorn. */
+import { childrenOf } from "../sources/syntax.ts";
+
+/** A node of a syntax tree of acorn, whose fields are checked where they are read. */
 export interface AnyNode {
   readonly type: string;
   readonly start: number;
@@ -8,14 +10,7 @@ export interface AnyNode {
 
 /** Lists the children of a node in the order of the text. */
 export function listChildren(node: AnyNode): AnyNode[] {
-  const children: AnyNode[] = [];
-  function add(value: unknown): void {
-    if (typeof value !== "object" || value === null) return;
-    if (Array.isArray(value)) value.forEach(add);
-    else if (typeof (value as AnyNode).type === "string") children.push(value as AnyNode);
-  }
-  for (const key in node) add(node[key]);
-  return children;
+  return childrenOf(node);
 }
 
 /** Removes what changes no value: esbuild's `__name(value, "name")`, parentheses and chains. */

@@ -1,4 +1,5 @@
 import type { BundleSyntax } from "./bundle_syntax.ts";
+import { findFunctionName } from "./declarations.ts";
 import type { LoadedFunction, PlacedDefinition } from "./loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "./syntax_nodes.ts";
 
@@ -18,6 +19,8 @@ interface Question {
   /** Returns true for a place where a value is handed on that is no use. */
   readonly isHarmless: (node: AnyNode, parent: AnyNode) => boolean;
   readonly followsInstances: boolean;
+  readonly followsReturns?: boolean;
+  readonly countsCalls?: boolean;
   /** Functions that nothing calls or hands on: code in them is no use. */
   readonly unused: ReadonlySet<AnyNode>;
   /** Names whose values count as handed on: other modules import them. */
@@ -36,6 +39,10 @@ export interface UseOptions {
   readonly isHarmless?: Question["isHarmless"];
   /** True to ask for the instances of a class, too. */
   readonly followsInstances?: boolean;
+  /** True to ask for the results of the functions that return the value, too. */
+  readonly followsReturns?: boolean;
+  /** True if a call may use the value although nothing uses its result. */
+  readonly countsCalls?: boolean;
 }
 
 /** Functions of esbuild and of the language that return their first argument. */
@@ -58,7 +65,14 @@ export function findUse(
 
 /** Like {@link findUse}, for the value of an expression. */
 export function findNodeUse(syntax: BundleSyntax, node: AnyNode, options: UseOptions = {}): Use {
-  const { member, metadata = [], isHarmless = () => false, followsInstances = false } = options;
+  const {
+    member,
+    metadata = [],
+    isHarmless = () => false,
+    followsInstances = false,
+    followsReturns,
+    countsCalls,
+  } = options;
   return ask(
     {
       syntax,
@@ -66,6 +80,8 @@ export function findNodeUse(syntax: BundleSyntax, node: AnyNode, options: UseOpt
       countsMember: (name) => !metadata.includes(name),
       isHarmless,
       followsInstances,
+      followsReturns,
+      countsCalls,
       unused: listUnusedFunctions(syntax),
       exported: NOTHING,
     },
@@ -135,6 +151,8 @@ function ask(question: Question, node: AnyNode, path: Path): Use {
       ]);
     case "ArrowFunctionExpression":
       return parent.body === node ? askArrow(question, parent, path) : "handed on";
+    case "ReturnStatement":
+      return askReturned(question, parent, path);
     case "CallExpression":
       return askCall(question, node, parent, path);
     case "NewExpression":
@@ -177,11 +195,12 @@ function askProperty(question: Question, node: AnyNode, property: AnyNode, path:
 function askPattern(question: Question, pattern: AnyNode, path: Path): Use {
   if (pattern.type === "Identifier") return askName(question, pattern.name as string, path);
   if (pattern.type !== "ObjectPattern") return "handed on";
-  if (path.length === 0) return "used";
   return combine((pattern.properties as AnyNode[]).map((property): Use => {
     if (property.type !== "Property" || property.computed) return "handed on";
     const key = property.key as AnyNode;
-    if ((key.name ?? key.value) !== path[0]) return "unused";
+    const name = String(key.name ?? key.value);
+    if (path.length === 0) return question.countsMember(name) ? "used" : "unused";
+    if (name !== path[0]) return "unused";
     return askPattern(question, property.value as AnyNode, path.slice(1));
   }));
 }
@@ -194,15 +213,36 @@ function askArrow(question: Question, arrow: AnyNode, path: Path): Use {
     const callee = parent.callee as AnyNode;
     const isThen = callee.type === "MemberExpression" &&
       (callee.property as AnyNode).name === "then";
-    return isThen ? ask(question, parent, path) : "handed on";
+    return isThen ? ask(question, parent, path) : askReturned(question, arrow, path);
   }
   const object = parent && question.syntax.getParent(parent);
   const call = object && question.syntax.getParent(object);
   const [target, members] = (call?.arguments ?? []) as AnyNode[];
   const isExport = (call?.callee as AnyNode | undefined)?.name === "__export" && members === object;
-  if (!isExport) return "handed on";
+  if (!isExport) return askReturned(question, arrow, path);
   const key = parent!.key as AnyNode;
   return askName(question, target.name as string, [String(key.name ?? key.value), ...path]);
+}
+
+/** The value that a statement or an arrow function returns: the result of each call of its function. */
+function askReturned(question: Question, node: AnyNode, path: Path): Use {
+  const { syntax } = question;
+  if (!question.followsReturns) return "handed on";
+  let fn = node;
+  while (!/Function/.test(fn.type)) fn = syntax.getParent(fn)!;
+  const name = findFunctionName(syntax, fn);
+  if (name === undefined) return "handed on";
+  return combine(
+    syntax.listReferences(name).map((reference): Use => {
+      const parent = syntax.getParent(reference);
+      if (parent?.type === "CallExpression" && parent.callee === reference) {
+        return ask(question, parent, path);
+      }
+      return parent !== undefined && question.isHarmless(reference, parent)
+        ? "unused"
+        : "handed on";
+    }),
+  );
 }
 
 function askCall(question: Question, node: AnyNode, call: AnyNode, path: Path): Use {
@@ -219,7 +259,7 @@ function askCall(question: Question, node: AnyNode, call: AnyNode, path: Path): 
 function askResult(question: Question, call: AnyNode): Use {
   const parent = question.syntax.getParent(call);
   const holder = parent?.type === "VariableDeclarator" ? parent.id as AnyNode : undefined;
-  if (holder?.type !== "Identifier") return "handed on";
+  if (holder?.type !== "Identifier" || question.countsCalls) return "handed on";
   const isUnused = question.syntax.declarations.has(holder.name as string) &&
     askName({ ...question, countsMember: () => true }, holder.name as string, []) === "unused";
   return isUnused ? "unused" : "handed on";

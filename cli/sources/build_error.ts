@@ -1,6 +1,7 @@
-import type { Message, PartialMessage } from "esbuild";
-import { explainMessage } from "./bundle_error.ts";
+import type { PartialMessage } from "esbuild";
+import { getInstallCommand } from "../terminal/optional_packages.ts";
 import { isInsideFolder, toPortablePath } from "../files/inside_folder.ts";
+import { getPackageName } from "./package_specifier.ts";
 
 /** A word of a stack trace that may contain a location. */
 const WORD = /[^\s()]+/g;
@@ -54,16 +55,8 @@ export function renderSourceError(error: SourceError): string {
  * @param functionName The function that was built.
  */
 export function toBuildError(functionName: string, error: unknown): BuildError {
-  const { errors } = error as { errors?: (Message | PartialMessage)[] };
-  const sourceErrors = errors?.map(({ text, location }): SourceError => ({
-    message: explainMessage(text ?? ""),
-    ...(location && {
-      file: location.file,
-      line: location.line,
-      column: (location.column ?? 0) + 1,
-      source: location.lineText,
-    }),
-  }));
+  const { errors } = error as { errors?: PartialMessage[] };
+  const sourceErrors = errors?.map(toSourceError);
   return new BuildError(
     functionName,
     sourceErrors?.length ? sourceErrors : [{ message: (error as Error).message }],
@@ -71,6 +64,47 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
       cause: error,
     },
   );
+}
+
+/** Converts a message of esbuild, with advice on what to do about it. */
+export function toSourceError({ text = "", location, notes = [] }: PartialMessage): SourceError {
+  const explained = explainMessage(text);
+  const note = explained === text && notes.length > 0
+    ? `. ${notes.map((each) => each.text).join(" ")}`
+    : "";
+  return {
+    message: `${explained}${note}`,
+    ...location && {
+      file: location.file,
+      line: location.line,
+      column: (location.column ?? 0) + 1,
+      source: location.lineText,
+    },
+  };
+}
+
+/** Adds to a message of esbuild what to do about it. */
+function explainMessage(text: string): string {
+  const [, missing = ""] = /^Could not resolve "([^"]+)"/.exec(text) ?? [];
+  const install = getInstallCommand(getPackageName(missing));
+  if (install !== undefined) return `${text}. Install it: ${install}`;
+  const [, extension, file] = /^No loader is configured for "([^"]*)" files: (.*)$/.exec(text) ??
+    [];
+  if (extension === undefined) return text;
+  if (extension === ".node") {
+    const [, ...below] = file.split(/node_modules[/\\]/);
+    const name = /^(?:@[^/\\]+[/\\])?[^/\\]+/.exec(below.at(-1) ?? "")?.[0];
+    return `${text}. ${explainNative(name ?? "This file")}`;
+  }
+  return `${text}. Import it with { type: "text" } or { type: "bytes" }, as in import page from ` +
+    `"./page${extension}" with { type: "text" }, or read it with ` +
+    `readFileSync(new URL("./page${extension}", import.meta.url))`;
+}
+
+/** Returns the error message for a package with native code. */
+export function explainNative(name: string): string {
+  return `${name} loads native code, which is not bundled: provide its package in a layer or the ` +
+    "image, and name it in build.external of trellis.config.ts";
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { BuildOptions, BuildResult, OnResolveResult, Plugin } from "esbuild";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import process from "node:process";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -118,12 +118,13 @@ export function localResolver(
       const reader = createSourceReader(build.esbuild, root);
       editedSourcesPlugin(reader, [localFilesEditor(root, inputs), ...editors]).setup(build);
       // esbuild resolves relative paths itself
-      build.onResolve({ filter: /^[^./]/ }, async (args): Promise<OnResolveResult | undefined> => {
+      build.onResolve({ filter: /^[^.]/ }, async (args): Promise<OnResolveResult | undefined> => {
         const { path, kind, importer, resolveDir, pluginData } = args;
         if (
-          kind === "entry-point" || pluginData === DELEGATED || isAbsolute(path) ||
-          /^(?:node|data):/.test(path)
+          kind === "entry-point" || pluginData === DELEGATED || /^(?:node|data):/.test(path)
         ) return undefined;
+        // esbuild would read a part of the name as a query
+        if (isAbsolute(path)) return existsSync(path) ? { path } : undefined;
         const target = imports.find(path, resolveDir) ?? path;
         const name = toBareSpecifier(target);
         if (isTrellis(name)) {

@@ -32,13 +32,15 @@ function linkParents(program: Program): Map<AnyNode, AnyNode> {
   return parents;
 }
 
-/** Lists the nodes directly in a node. */
-export function* childrenOf(node: AnyNode): Generator<AnyNode> {
+/** Lists the nodes directly in a node, in the order of the text. */
+export function childrenOf<Node extends { readonly type: string }>(node: Node): Node[] {
+  const children: Node[] = [];
   for (const value of Object.values(node)) {
     for (const each of Array.isArray(value) ? value : [value]) {
-      if (typeof each?.type === "string") yield each;
+      if (typeof each?.type === "string") children.push(each);
     }
   }
+  return children;
 }
 
 /**

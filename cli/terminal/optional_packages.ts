@@ -25,3 +25,14 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
   })
     .sort(([a], [b]) => a < b ? -1 : 1),
 );
+
+/**
+ * Returns the command that installs an optional package of `@trellis/fn`.
+ *
+ * @returns The command; `undefined` for other packages.
+ */
+export function getInstallCommand(name: string): string | undefined {
+  return Object.hasOwn(OPTIONAL_PACKAGES, name)
+    ? `npm install "${name}@${OPTIONAL_PACKAGES[name]}"`
+    : undefined;
+}

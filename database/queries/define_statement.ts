@@ -170,11 +170,6 @@ export interface DeclaredStatement {
   buildOn(db: BuilderClient): BuiltStatement;
 }
 
-/** Returns the statements that this process declared, the oldest first. */
-export function listStatements(): DeclaredStatement[] {
-  return [...statements];
-}
-
 // names of tables and columns may appear in error messages
 addKnownNames(() => [...statements].flatMap((statement) => statement.listNames()));
 

@@ -4,7 +4,12 @@ import { configureSessionAuth, createAuth, defineAuth, resetSessionAuth } from "
 import { useConfiguredSession } from "../../core/http/auth_registry.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createFakeClock,
+  createHttpApiEvent,
+  createLambdaContext,
+  createRestApiEvent,
+} from "../../testing/mod.ts";
 import { createWebSocketConnectEvent } from "../../testing/mod.ts";
 import { defineWebSocketHandler } from "../../triggers/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
@@ -20,7 +25,7 @@ globalThis.addEventListener("unload", () => void pglite.close());
 const getDb = () => Promise.resolve(db);
 const CONFIG = { ...ACCOUNTS_CONFIG, schema: { ...accountsSchema, apikey } };
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
-const context = createLambdaContext();
+const context = createLambdaContext({ clock: createFakeClock() });
 
 async function empty(): Promise<void> {
   await pglite.exec(

@@ -77,7 +77,7 @@ let opened: Promise<PluginLab & { close(): Promise<void> }> | undefined;
 
 async function open(): Promise<PluginLab & { close(): Promise<void> }> {
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const { authSchema, statements } = await generateSchema({ plugins: [...PLUGINS, jwt()] });
   await pglite.exec(statements.join("\n"));
   return {

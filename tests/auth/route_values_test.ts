@@ -56,7 +56,7 @@ let opened: Promise<{ pglite: PGlite; authSchema: Record<string, unknown> }> | u
 async function open() {
   setLogOutput(() => {});
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const { authSchema, statements } = await generateSchema(CONFIG);
   await pglite.exec(statements.join("\n"));
   return { pglite, authSchema };

@@ -20,12 +20,16 @@ import {
   onSpanEnd,
   type Span,
 } from "../../observability/mod.ts";
-import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CapturedLogs, captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
 const event = createRestApiEvent({ headers: { "X-Correlation-Id": "c-1" } });
-const context = createLambdaContext({ awsRequestId: "r-1", functionName: "fn" });
+const context = createLambdaContext({
+  awsRequestId: "r-1",
+  functionName: "fn",
+  clock: createFakeClock(),
+});
 
 type Options = ObservabilityOptions<unknown, unknown>;
 

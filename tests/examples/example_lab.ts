@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { resolveConfig, type TrellisConfig } from "../../cli/config/config.ts";
 import { type DevServer, startDevServer } from "../../cli/dev/dev_server.ts";
-import type { SentMail } from "../../cli/dev/functions/sent_mail.ts";
+import type { SentMail } from "../../cli/dev/functions/recorder.ts";
 import { createTerminal } from "../../cli/dev/terminal.ts";
 import { createOutput } from "../../cli/terminal/output.ts";
 import { type PageServer, servePage } from "../../examples/serve_page.ts";

@@ -8,11 +8,15 @@ import {
 import { sql } from "../../database/orm.ts";
 import { openPostgres } from "../../database/providers/postgres_js.ts";
 import { withFaultLab } from "../support/fault_targets.ts";
+import { holdTimers } from "../support/held_timers.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
 import { startPostgres } from "../support/postgres.ts";
 
 // the clients of AWS and Neon keep sockets open between tests
 const options = { sanitizeOps: false, sanitizeResources: false };
+
+/** Time in which an idle connection must answer before it is used again. */
+const CHECK_MS = 1000;
 
 /** As a sandbox between two invocations: time goes on and nothing runs. */
 function freeze(): void {
@@ -86,6 +90,8 @@ Deno.test("a connection that answers after a long pause is kept", options, async
     await executeRows(db, sql`SELECT 1 AS one`);
     const before = network.accepted;
     using _later = skip(61_000);
+    // an answer to the check that comes late, on a busy machine, is an answer too
+    using _timers = holdTimers(CHECK_MS);
     await executeRows(db, sql`SELECT 1 AS one`);
     assertEquals(network.accepted, before, name);
   });

@@ -4,12 +4,12 @@ import { DynamoDBPersistenceLayer } from "@aws-lambda-powertools/idempotency/dyn
 import { assertEquals, assertThrows } from "@std/assert";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { createDynamoDbStore } from "../../idempotency/mod.ts";
-import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { type DynamoDbServer, startDynamoDbServer } from "../support/dynamodb_server.ts";
 import { withEnv } from "../support/with_env.ts";
 
-const context = createLambdaContext({ functionName: "orders" });
+const context = createLambdaContext({ functionName: "orders", clock: createFakeClock() });
 const event = createRestApiEvent({
   method: "POST",
   path: "/orders",

@@ -9,6 +9,7 @@ import {
 import { AppError } from "../../errors/mod.ts";
 import {
   createEventBridgeEvent,
+  createFakeClock,
   createKafkaEvent,
   createLambdaContext,
   createQueueEvent,
@@ -19,7 +20,7 @@ import * as z from "zod";
 import { testStores } from "./stores.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
-const context = createLambdaContext({ functionName: "fn" });
+const context = createLambdaContext({ functionName: "fn", clock: createFakeClock() });
 
 testStores("defineQueueHandler() skips a message that was processed", async ({ store }) => {
   const seen: string[] = [];

@@ -3,9 +3,11 @@ import { assertEquals, assertFalse, assertMatch, assertRejects, assertThrows } f
 import type { FunctionStore } from "../../cli/dev/functions/function_store.ts";
 import { listenOnLoopback } from "../../cli/dev/http/http_server.ts";
 import type { Invoker } from "../../cli/dev/functions/invoker.ts";
-import { CONNECTIONS_PATH } from "../../cli/dev/sockets/connections.ts";
-import { SOCKET_PATH } from "../../cli/dev/sockets/handshake.ts";
-import { createSocketGateway } from "../../cli/dev/sockets/socket_gateway.ts";
+import {
+  CONNECTIONS_PATH,
+  createSocketGateway,
+  SOCKET_PATH,
+} from "../../cli/dev/socket_gateway.ts";
 import type { FunctionFile } from "../../cli/discovery/function_files.ts";
 import {
   defineAuthorizerHandler,

@@ -14,6 +14,7 @@ import {
 import { addMetadata, logError, logInfo } from "../../observability/mod.ts";
 import {
   createAlbEvent,
+  createFakeClock,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
@@ -25,7 +26,7 @@ import { withEnv } from "../support/with_env.ts";
 
 /** Stands wherever a secret may stand; each place adds its own ending, so that a leak says where it came from. */
 const MARKER = "MARKER4711";
-const context = createLambdaContext();
+const context = createLambdaContext({ clock: createFakeClock() });
 const SOURCES = [createRestApiEvent, createHttpApiEvent, createFunctionUrlEvent, createAlbEvent];
 
 const JWT = `eyJhbGciOiJIUzI1NiJ9.${

@@ -9,6 +9,7 @@ import {
 import { AppError, TooManyRequestsError } from "../../errors/mod.ts";
 import {
   createAlbEvent,
+  createFakeClock,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
@@ -19,7 +20,7 @@ import { defineApiHandler } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
-const context = createLambdaContext();
+const context = createLambdaContext({ clock: createFakeClock() });
 const SOURCES: [string, (options: EventOptions) => ApiEvent][] = [
   ["REST API", createRestApiEvent],
   ["HTTP API", createHttpApiEvent],

@@ -12,7 +12,7 @@ import { withEnv } from "./with_env.ts";
 export interface FaultTarget {
   /** The provider, and how it is reached. */
   readonly name: string;
-  /** The database, through the network; connecting may take a second. */
+  /** The database, through the network; connecting may take three seconds, for busy machines. */
   readonly config: DatabaseConfig;
   /** The network. */
   readonly network: FaultyProxy;
@@ -72,7 +72,7 @@ async function run(
   configOf: (port: number) => DatabaseConfig,
 ): Promise<void> {
   const network = await startFaultyProxy(port);
-  const config = { connectTimeout: 1, instrument: false, ...configOf(network.port) };
+  const config = { connectTimeout: 3, instrument: false, ...configOf(network.port) };
   try {
     await use({ name, config, network });
   } finally {

@@ -19,6 +19,8 @@ export interface FaultyProxy {
   readonly accepted: number;
   /** Connections that are open now. */
   readonly open: number;
+  /** What happens now. */
+  readonly state: NetworkState;
   /** Changes what happens from now on, to the connections that are open as well. */
   set(state: NetworkState): void;
   /** Holds back every message for so many milliseconds, in both directions. */
@@ -111,6 +113,9 @@ export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
     },
     get open() {
       return sockets.size / 2;
+    },
+    get state() {
+      return state;
     },
     set: (next) => void (state = next),
     delay: (ms) => void (delayMs = ms),

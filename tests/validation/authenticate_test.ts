@@ -10,6 +10,7 @@ import { getHeader } from "../../core/http/api_event.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import {
   createAlbEvent,
+  createFakeClock,
   createHttpApiEvent,
   createLambdaContext,
   createRestApiEvent,
@@ -21,7 +22,7 @@ import { setSessionCheck } from "../support/session_check.ts";
 import { withEnv } from "../support/with_env.ts";
 
 const TOKEN = "correct-horse-battery-staple";
-const context = createLambdaContext();
+const context = createLambdaContext({ clock: createFakeClock() });
 
 interface Answer {
   status: number;

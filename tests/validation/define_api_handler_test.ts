@@ -12,6 +12,7 @@ import { addAnnotation, logInfo, metrics, MetricUnit } from "../../observability
 import {
   createAlbEvent,
   createEventBridgeEvent,
+  createFakeClock,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
@@ -25,7 +26,7 @@ import { defineApiHandler, getRegisteredOperations } from "../../validation/mod.
 import { captureLogs } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
-const context = createLambdaContext({ awsRequestId: "lambda-id" });
+const context = createLambdaContext({ awsRequestId: "lambda-id", clock: createFakeClock() });
 const OK: ProxyResult = { statusCode: 200, body: "" };
 
 Deno.test("defineApiHandler() takes its steps in order: each fault hides those that come later", async () => {

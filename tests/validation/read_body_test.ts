@@ -4,6 +4,7 @@ import * as z from "zod";
 import { buildValidatedResponse, type HttpApiEvent, type ProxyResult } from "../../core/mod.ts";
 import {
   createAlbEvent,
+  createFakeClock,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
@@ -17,7 +18,7 @@ import { captureLogs } from "../support/capture_logs.ts";
 const SOURCES = [createRestApiEvent, createHttpApiEvent, createFunctionUrlEvent, createAlbEvent];
 const JSON_TYPE = { "Content-Type": "application/json" };
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
-const context = createLambdaContext();
+const context = createLambdaContext({ clock: createFakeClock() });
 
 interface Answer {
   status: number;

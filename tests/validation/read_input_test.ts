@@ -4,6 +4,7 @@ import * as mini from "zod/mini";
 import { buildValidatedResponse } from "../../core/mod.ts";
 import {
   createAlbEvent,
+  createFakeClock,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
@@ -13,7 +14,7 @@ import {
 import { defineApiHandler, type DefineApiHandlerOptions } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
-const context = createLambdaContext();
+const context = createLambdaContext({ clock: createFakeClock() });
 const SOURCES: [
   string,
   (

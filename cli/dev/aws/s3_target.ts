@@ -1,13 +1,10 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import process from "node:process";
 import { readBody } from "../http/http_server.ts";
 import { assertNoPage, type SentMessage } from "./aws_sink.ts";
-import type { BucketStore, StoredObject } from "./bucket_store.ts";
-import { getMetadata, toMetadataHeaders } from "./metadata.ts";
-import { S3Error } from "./s3_error.ts";
-import { checkPresignedUrl } from "./signature.ts";
-import { readUploadForm } from "./upload_form.ts";
+import type { BucketStore, NewObject, StoredObject } from "./bucket_store.ts";
+import { checkPolicy, checkPresignedUrl, S3Error } from "./s3_checks.ts";
 
 /** The path of the endpoint for clients of S3, without virtual hosts. */
 export const S3_PATH = "/_trellis/s3";
@@ -207,4 +204,75 @@ function cutRange(
   if (!Number.isInteger(end)) return { size: bytes.length, bytes, status: 200 };
   if (bytes.length === 0) throw new S3Error(416, "InvalidRange", "The file is empty");
   return { size: bytes.length, bytes: bytes.subarray(0, end + 1), status: 206 };
+}
+
+/** A file that a form uploads. */
+interface UploadForm {
+  readonly key: string;
+  readonly file: NewObject;
+}
+
+/**
+ * Reads a presigned form and checks it by its policy.
+ *
+ * @param bucket The bucket that it is sent to.
+ * @param maxBytes The limit of the request.
+ * @throws {S3Error} If S3 would refuse the form.
+ */
+async function readUploadForm(
+  request: IncomingMessage,
+  bucket: string,
+  maxBytes: number,
+): Promise<UploadForm> {
+  const fields = new Map<string, string>();
+  let file: Blob | undefined;
+  for (const [name, value] of await parseForm(request, maxBytes)) {
+    if (typeof value === "string") fields.set(name.toLowerCase(), value);
+    else if (name === "file") file = value;
+  }
+  if (file === undefined) {
+    const message = "POST requires exactly one file upload per request.";
+    throw new S3Error(400, "InvalidArgument", message);
+  }
+  checkPolicy({ bucket, fields, size: file.size }, process.env.AWS_SECRET_ACCESS_KEY);
+  return {
+    key: fields.get("key") ?? "",
+    file: {
+      bytes: Buffer.from(await file.arrayBuffer()),
+      contentType: fields.get("content-type") ?? "binary/octet-stream",
+      metadata: getMetadata([...fields]),
+    },
+  };
+}
+
+async function parseForm(request: IncomingMessage, maxBytes: number): Promise<FormData> {
+  const headers = { "Content-Type": request.headers["content-type"] ?? "" };
+  const body = new Uint8Array(await readBody(request, maxBytes));
+  return await new Response(body, { headers }).formData().catch(() => {
+    throw new S3Error(400, "MalformedPOSTRequest", "The body is no multipart/form-data");
+  });
+}
+
+const METADATA_PREFIX = "x-amz-meta-";
+
+/**
+ * Returns the user-defined metadata among the headers of a request, or the fields of a form.
+ *
+ * @param entries Names in lower case, with their values.
+ */
+function getMetadata(
+  entries: readonly (readonly [string, string | string[] | undefined])[],
+): Record<string, string> {
+  const own = entries.filter(([name]) => name.startsWith(METADATA_PREFIX));
+  return Object.fromEntries(
+    own.map(([name, value]) => [name.slice(METADATA_PREFIX.length), `${value}`]),
+  );
+}
+
+/** Converts user-defined metadata to headers. */
+function toMetadataHeaders(
+  metadata: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const entries = Object.entries(metadata);
+  return Object.fromEntries(entries.map(([name, value]) => [`${METADATA_PREFIX}${name}`, value]));
 }

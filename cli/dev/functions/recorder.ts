@@ -5,7 +5,6 @@ import { redactText } from "../../../observability/redact_text.ts";
 import type { Span } from "../../../observability/span.ts";
 import { onSpanEnd } from "../../../observability/tracer.ts";
 import type { FunctionKind } from "../../discovery/function_kinds.ts";
-import type { SentMail } from "./sent_mail.ts";
 
 /** A log line that a function wrote. */
 export interface LogLine {
@@ -61,6 +60,19 @@ export type CallStart = Pick<
   Call,
   "kind" | "functionName" | "title" | "method" | "replayOf" | "sentId"
 >;
+
+/** A mail that a function sent. */
+export interface SentMail {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+  /** The time at which it arrived, ISO 8601. */
+  readonly at: string;
+  /** The links of the mail, each once. */
+  readonly links: readonly string[];
+}
 
 /** An event for listeners. */
 export type DevEvent =

@@ -183,6 +183,13 @@ export async function readBody(
   return Buffer.concat(chunks);
 }
 
+/** Returns the method that a preflight request asks for. */
+export function getRequestedMethod(
+  { method, headers }: Pick<IncomingMessage, "headers" | "method">,
+): string | undefined {
+  return method === "OPTIONS" ? headers["access-control-request-method"] : undefined;
+}
+
 /** Builds the part of an event from which correlation id and error format are read. */
 function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
   const texts = Object.entries(headers).map((

@@ -16,8 +16,8 @@ export interface LocalRoute {
 }
 
 /** The matching route, or the methods that the path allows. */
-export type RouteMatch =
-  | { readonly route: LocalRoute; readonly parameters: Record<string, string> | null }
+export type RouteMatch<R> =
+  | { readonly route: R; readonly parameters: Record<string, string> | null }
   | { readonly allowed: string[] };
 
 /**
@@ -28,11 +28,11 @@ export type RouteMatch =
  * @returns Finds the route for a method and a path; `allowed` contains the methods of the path and
  * is empty if the path is unknown.
  */
-export function createRouteTable(
-  routes: readonly LocalRoute[],
-): (method: string, path: string) => RouteMatch {
+export function createRouteTable<R extends Pick<LocalRoute, "method" | "path">>(
+  routes: readonly R[],
+): (method: string, path: string) => RouteMatch<R> {
   const table = routes.map((route) => ({ route, ...toPattern(route.path) }));
-  return function match(method: string, path: string): RouteMatch {
+  return function match(method: string, path: string): RouteMatch<R> {
     const allowed: string[] = [];
     for (const { route, pattern, names } of table) {
       const found = pattern.exec(path);

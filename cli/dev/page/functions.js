@@ -53,7 +53,7 @@ function renderFunction(fn, base) {
       title: isApi ? fn.path : fn.name,
       who: [isApi ? fn.name : fn.routeKey, fn.summary],
       fault: fn.error,
-      when: fn.auth && fn.auth !== "none" ? el("span", { class: "chip" }, fn.auth) : "",
+      when: fn.auth && fn.auth !== "none" ? fn.auth : "",
     },
     detail,
     (isShown) => {

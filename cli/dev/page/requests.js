@@ -25,7 +25,6 @@ export function showCall(call, isLive = true) {
     row = createRow(call);
     rows.set(call.id, row);
     list.prepend(row.item);
-    if (isLive) row.item.classList.add("fresh");
     while (list.children.length > MAX_ROWS) {
       rows.delete(list.lastElementChild.dataset.id);
       list.lastElementChild.remove();

@@ -30,7 +30,7 @@ interface Opened {
 
 async function open(): Promise<Opened> {
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const plugins = [organization(), jwt()];
   const options = { plugins, audit: true, rateLimit: { storage: "database" } } as const;
   const { authSchema, statements } = await generateSchema({ ...options, plugins });

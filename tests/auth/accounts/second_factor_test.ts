@@ -43,7 +43,7 @@ let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
 async function open(): Promise<PluginLab & { pglite: PGlite }> {
   setLogOutput(() => {});
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const { authSchema, statements } = await generateSchema(CONFIG);
   await pglite.exec(statements.join("\n"));
   return {

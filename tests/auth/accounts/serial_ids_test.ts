@@ -23,7 +23,7 @@ const CONFIG: Partial<AuthConfig> = {
 Deno.test("with numbers as ids, a proof and a deletion remove the rows of their user only", async () => {
   const { pglite } = await openAuthDatabase();
   try {
-    await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+    await pglite.exec("DROP TABLE users, sessions, accounts, verification");
     const { authSchema, statements } = await generateSchema(CONFIG);
     await pglite.exec(statements.join("\n"));
     const query = async (sql: string) => (await pglite.query<Record<string, unknown>>(sql)).rows;

@@ -24,7 +24,7 @@ let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
 
 async function open(): Promise<PluginLab & { pglite: PGlite }> {
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const { authSchema, statements } = await generateSchema({
     plugins: [admin(), apiKey()],
     audit: true,

@@ -30,7 +30,7 @@ let opened: Promise<PluginLab & { pglite: PGlite }> | undefined;
 /** Opens the embedded database with the tables that generate auth-schema writes. */
 async function open(): Promise<PluginLab & { pglite: PGlite }> {
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
   const { authSchema, statements } = await generateSchema({
     plugins: TABLE_PLUGINS,
     audit: true,

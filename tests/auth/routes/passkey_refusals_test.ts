@@ -15,7 +15,7 @@ interface Registration {
 Deno.test("createAuthHandler() answers 403 to a passkey of another origin, 400 to a malformed one, 500 if it cannot be stored", async () => {
   const { pglite } = await openAuthDatabase();
   try {
-    await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
+    await pglite.exec("DROP TABLE users, sessions, accounts, verification");
     const plugins = [passkey({ rpID: "localhost", origin: BASE_URL })];
     const { authSchema, statements } = await generateSchema({ plugins });
     await pglite.exec(statements.join("\n"));

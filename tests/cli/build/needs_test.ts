@@ -58,6 +58,14 @@ Deno.test("readNeeds() tells who may use the auth library from who checks sessio
     [`import { createAuthHandler as c } from "@trellis/fn/auth"; c(x)`, true],
     [
       `import { getConfiguredSessionAuth } from "@trellis/fn/auth"; const a = await getConfiguredSessionAuth();`,
+      false,
+    ],
+    [
+      `import { getConfiguredSessionAuth } from "@trellis/fn/auth"; const a = await getConfiguredSessionAuth(); a.api.signOut({});`,
+      true,
+    ],
+    [
+      `import { getConfiguredSessionAuth } from "@trellis/fn/auth"; const a = await getConfiguredSessionAuth(); keep(a);`,
       true,
     ],
     [
@@ -118,15 +126,27 @@ Deno.test("readNeeds() tells which functions of defineAuth() are used", () => {
       `import { validateSession } from "@trellis/fn/auth"; ${DEFINE} validateSession(await getAuth(), t)`,
       [],
     ],
-    // any of its functions may be called
     [
       `import { defineAuth } from "@trellis/fn/auth"; var auth = defineAuth(getDb, c); auth.session()`,
+      [],
+    ],
+    [`import { defineAuth } from "@trellis/fn/auth"; var auth = defineAuth(getDb, c); auth.jwt()`, [
+      "jwt",
+    ]],
+    // any of its functions may be called
+    [
+      `import { defineAuth } from "@trellis/fn/auth"; var auth = defineAuth(getDb, c); auth[name]()`,
       [
         "apiKeys",
         "betterAuth",
         "jwt",
       ],
     ],
+    [`import { defineAuth } from "@trellis/fn/auth"; var never = use(defineAuth(getDb, c))`, [
+      "apiKeys",
+      "betterAuth",
+      "jwt",
+    ]],
     [`import { defineAuth } from "@trellis/fn/auth"; use(defineAuth(getDb, c))`, [
       "apiKeys",
       "betterAuth",

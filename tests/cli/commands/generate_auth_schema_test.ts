@@ -130,7 +130,7 @@ Deno.test("generate auth-schema adds only the difference to the file and to the 
       ],
     );
     const edited = await read(root, "src/auth_schema.ts");
-    assertStringIncludes(edited, `...AUTH_USER_COLUMNS, locale: text("locale"),`);
+    assertStringIncludes(edited, `...AUTH_USER_COLUMNS,\n  role: text("role"),`);
     assertStringIncludes(edited, `impersonatedBy: text("impersonated_by"),`);
     assertEquals((await generate(root, "--check")).exitCode, 0);
   });

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { SentMessage } from "../../../cli/dev/aws/aws_sink.ts";
-import { findReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
-import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
+import { findReceivers, matchesPattern, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
 import type { FunctionKind } from "../../../cli/discovery/function_kinds.ts";
 

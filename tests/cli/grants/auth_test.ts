@@ -474,7 +474,7 @@ testGrants([
   }],
   [
     "grants the clean-up with getAuth what it removes",
-    "rate_limits SELECT+DELETE, sessions SELECT+DELETE, verification SELECT+DELETE",
+    "keys SELECT+DELETE, rate_limits SELECT+DELETE, sessions SELECT+DELETE, verification SELECT+DELETE",
     {
       ...DEFINED,
       "fn.ts":

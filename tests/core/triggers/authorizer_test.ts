@@ -22,6 +22,7 @@ import {
   UnauthorizedError,
 } from "../../../errors/mod.ts";
 import {
+  createFakeClock,
   createHttpApiEvent,
   createHttpAuthorizerEvent,
   createLambdaContext,
@@ -33,7 +34,7 @@ import {
 import { defineApiHandler } from "../../../validation/mod.ts";
 import { captureLogs, type LogLine } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 const TOKEN = "tok-0123456789abcdef";
 const STAGE = "arn:aws:execute-api:eu-west-1:123456789012:a1b2c3d4e5/test/*";
 

@@ -7,10 +7,14 @@ import {
   UnexpectedError,
   type ValidationError,
 } from "../../../errors/mod.ts";
-import { createEventBridgeEvent, createLambdaContext } from "../../../testing/mod.ts";
+import {
+  createEventBridgeEvent,
+  createFakeClock,
+  createLambdaContext,
+} from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 const Note = z.object({ noteId: z.string() });
 
 Deno.test("defineEventHandler() gives the handler event and parsed detail, and the platform what it returns", async () => {

@@ -8,10 +8,10 @@ import {
   type KafkaHandlerOptions,
 } from "../../../triggers/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../../errors/mod.ts";
-import { createKafkaEvent, createLambdaContext } from "../../../testing/mod.ts";
+import { createFakeClock, createKafkaEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 const Order = z.object({ orderId: z.string() });
 const order = (orderId: string) => ({ orderId });
 

@@ -22,13 +22,18 @@ import { ConfigurationError, NotFoundError, UnexpectedError } from "../../../err
 import { logInfo, metrics, MetricUnit, onSpanEnd, type Span } from "../../../observability/mod.ts";
 import {
   createEventBridgeEvent,
+  createFakeClock,
   createLambdaContext,
   createQueueEvent,
   createTopicNotification,
 } from "../../../testing/mod.ts";
 import { type CapturedLogs, captureLogs, type LogLine } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1", functionName: "fn" });
+const context = createLambdaContext({
+  awsRequestId: "r-1",
+  functionName: "fn",
+  clock: createFakeClock(),
+});
 const Note = z.object({ noteId: z.string().min(1) });
 
 function run<T = never>(

@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { defineScheduleHandler, type ScheduleEvent } from "../../../triggers/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../../errors/mod.ts";
-import { createLambdaContext, createScheduleEvent } from "../../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 
 /** Without account and region, as a schedule with an input of its own may send it. */
 const short: ScheduleEvent = {

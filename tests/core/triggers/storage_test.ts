@@ -8,6 +8,7 @@ import {
 } from "../../../triggers/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../../errors/mod.ts";
 import {
+  createFakeClock,
   createLambdaContext,
   createStorageEvent,
   createStorageEventBridgeEvent,
@@ -15,7 +16,7 @@ import {
 } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 
 async function getChanges(event: StorageEvent): Promise<StorageHandlerParams[]> {
   const seen: StorageHandlerParams[] = [];

@@ -9,10 +9,10 @@ import {
 } from "../../../triggers/mod.ts";
 import { ConfigurationError, NotFoundError, UnexpectedError } from "../../../errors/mod.ts";
 import { logInfo } from "../../../observability/mod.ts";
-import { createLambdaContext, createStreamEvent } from "../../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createStreamEvent } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 const Order = z.object({ orderId: z.string() });
 
 function run<T = never>(

@@ -10,11 +10,15 @@ import {
 } from "../../../triggers/mod.ts";
 import { readAttributes } from "../../../core/triggers/attribute_values.ts";
 import { UnexpectedError } from "../../../errors/mod.ts";
-import { createLambdaContext, createTableStreamEvent } from "../../../testing/mod.ts";
+import {
+  createFakeClock,
+  createLambdaContext,
+  createTableStreamEvent,
+} from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 import { testSeed } from "../../support/seed.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 const Product = z.object({ id: z.string(), stock: z.number() });
 
 function run<T = never>(

@@ -16,6 +16,7 @@ import {
   UnexpectedError,
 } from "../../../errors/mod.ts";
 import {
+  createFakeClock,
   createLambdaContext,
   createWebSocketConnectEvent,
   createWebSocketDisconnectEvent,
@@ -25,7 +26,7 @@ import { getQuery } from "../../../core/http/api_event.ts";
 import type { ApiEvent } from "../../../core/http/lambda.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
-const context = createLambdaContext({ awsRequestId: "r-1" });
+const context = createLambdaContext({ awsRequestId: "r-1", clock: createFakeClock() });
 const Say = z.object({ text: z.string().max(5) });
 
 function run<T = never>(

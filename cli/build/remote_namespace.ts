@@ -1,2 +1,0 @@
-/** The esbuild namespace of remote modules. */
-export const REMOTE_NAMESPACE = "remote";

@@ -1,0 +1,225 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { AuthorizerContext } from "../../core/http/lambda.ts";
+import type { WebSocketEvent, WebSocketResult } from "../../core/triggers/trigger_events.ts";
+import { explainMissing } from "../../env/optional_package.ts";
+import { logError } from "../../observability/logger.ts";
+import {
+  createRequestAuthorizerEvent,
+  createWebSocketConnectEvent,
+  createWebSocketDisconnectEvent,
+  createWebSocketMessageEvent,
+  type WebSocketEventOptions,
+} from "../../testing/gateway_events.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
+import type { InfraSettings } from "../config/infra.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
+import { assertNoPage } from "./aws/aws_sink.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
+import type { Invoker } from "./functions/invoker.ts";
+import { GatewayError, runAuthorizer, selectAuthorizer } from "./functions/run_authorizer.ts";
+import { readBody } from "./http/http_server.ts";
+
+/** The path to which clients connect. */
+export const SOCKET_PATH = "/_trellis/websocket";
+
+/** The path of the management endpoint, through which functions send messages to connections. */
+export const CONNECTIONS_PATH = "/_trellis/connections";
+
+/** Limit of API Gateway for a message (WebSocket quotas, 2026-11). */
+const MAX_MESSAGE_BYTES = 128 * 1024;
+
+/** Options of {@link createSocketGateway}. */
+export interface SocketGatewayOptions {
+  readonly store: FunctionStore;
+  readonly invoker: Invoker;
+  /** The setting `infra.websocket`. */
+  readonly settings: NonNullable<InfraSettings["websocket"]>;
+  /** The setting `infra.functions`. */
+  readonly wiring: Readonly<Record<string, FunctionInfra>>;
+  /** Registers work that must finish before the server stops. */
+  readonly track: (work: Promise<unknown>) => unknown;
+}
+
+/** The local WebSocket API. */
+export interface SocketGateway {
+  /** Answers the handshake of a client. */
+  accept(request: IncomingMessage, socket: Duplex, head: Uint8Array): Promise<void>;
+  /** Answers clients of the management API: they send a message to a connection, read its state or close it. */
+  answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void>;
+  /** Closes all connections. */
+  close(): void;
+}
+
+/** The part of a connection of the package `ws` that is used here. */
+interface Socket {
+  send(data: string | Uint8Array): void;
+  close(code?: number): void;
+  terminate(): void;
+  on(event: "message", listener: (data: Uint8Array, isBinary: boolean) => void): void;
+  on(event: "close" | "error", listener: () => void): void;
+}
+
+/** An open connection. */
+interface Connection {
+  readonly socket: Socket;
+  readonly authorizer: AuthorizerContext | undefined;
+  /** ISO 8601. */
+  readonly connectedAt: string;
+}
+
+/** A handshake that is answered with another status. */
+class HandshakeError extends Error {
+  constructor(readonly status: number) {
+    super(`The handshake is refused with ${status}`);
+  }
+}
+
+/**
+ * Creates the local WebSocket API: the authorizer and `$connect` decide about a handshake, the field
+ * `action` of a message names its route, and functions send messages through the management API.
+ */
+export function createSocketGateway(options: SocketGatewayOptions): SocketGateway {
+  const { store, invoker, settings, wiring, track } = options;
+  const connections = new Map<string, Connection>();
+  let isClosed = false;
+
+  /** Returns the function of a route, e.g. `$connect`. */
+  function find(routeKey: string): FunctionFile | undefined {
+    return store.list().find((fn) => fn.kind === "websocket" && fn.routeKey === routeKey);
+  }
+
+  /** Calls a function; an error becomes status 500. */
+  async function invoke(fn: FunctionFile, event: WebSocketEvent): Promise<WebSocketResult> {
+    const requestContext = { ...event.requestContext, domainName: "localhost", stage: "local" };
+    const { result, error } = await invoker.invoke(fn, { ...event, requestContext }, {
+      title: `${fn.name} ← ${event.requestContext.routeKey}`,
+    });
+    if (error !== undefined) return { statusCode: 500 };
+    return (result ?? { statusCode: 200 }) as WebSocketResult;
+  }
+
+  /**
+   * Asks the authorizer and `$connect` whether a client may connect.
+   *
+   * @throws {HandshakeError} If `$connect` refuses it.
+   * @throws {GatewayError} If the authorizer denies access.
+   */
+  async function admitClient(request: IncomingMessage): Promise<WebSocketEventOptions> {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const hasSockets = store.list().some(({ kind }) => kind === "websocket");
+    if (url.pathname !== SOCKET_PATH || !hasSockets) throw new HandshakeError(404);
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    );
+    const query = Object.fromEntries(url.searchParams);
+    const connectionId = crypto.randomUUID().replaceAll("-", "").slice(0, 15) + "=";
+    const connect = find("$connect");
+    const authorizer = await authorize(connect, headers, query);
+    // generate infra refuses an API without $connect, because it would admit every client
+    if (connect === undefined) throw new HandshakeError(403);
+    const connection = { connectionId, headers, query, authorizer };
+    const { statusCode } = await invoke(connect, createWebSocketConnectEvent(connection));
+    if (statusCode >= 400) throw new HandshakeError(statusCode);
+    return connection;
+  }
+
+  async function authorize(
+    connect: FunctionFile | undefined,
+    headers: Record<string, string>,
+    query: Record<string, string>,
+  ): Promise<AuthorizerContext | undefined> {
+    const { authorizer } = settings;
+    // as in the generated infrastructure, an authorizer is only attached if $connect reads its result
+    const isAsked = authorizer === undefined
+      ? connect !== undefined && (await store.load(connect)).handler.auth === "authorizer"
+      : authorizer !== false;
+    const fn = isAsked ? selectAuthorizer(store, authorizer || undefined) : undefined;
+    if (fn === undefined) return undefined;
+    const event = createRequestAuthorizerEvent({ path: SOCKET_PATH });
+    Object.assign(event, { headers, queryStringParameters: query });
+    return await runAuthorizer(() => invoker.invoke(fn, event, { title: "authorize $connect" }));
+  }
+
+  async function receive(connectionId: string, data: Uint8Array): Promise<void> {
+    const { socket, authorizer } = connections.get(connectionId)!;
+    const body = new TextDecoder().decode(data);
+    const fn = find(getAction(body) ?? "$default") ?? find("$default");
+    if (fn === undefined) {
+      socket.send(JSON.stringify({ message: "Forbidden", connectionId }));
+      return;
+    }
+    const { routeKey } = fn;
+    const event = createWebSocketMessageEvent({ connectionId, authorizer, body, routeKey });
+    const { statusCode, body: answer } = await invoke(fn, event);
+    if (wiring[fn.name]?.twoWay && answer !== undefined) socket.send(answer);
+    else if (statusCode >= 500) {
+      socket.send(JSON.stringify({ message: "Internal server error", connectionId }));
+    }
+  }
+
+  function open(socket: Socket, { connectionId = "", authorizer }: WebSocketEventOptions): void {
+    connections.set(connectionId, { socket, authorizer, connectedAt: new Date().toISOString() });
+    socket.on("message", (data) => {
+      track(receive(connectionId, data).catch((error) => logError("message failed", { error })));
+    });
+    socket.on("error", () => socket.terminate());
+    socket.on("close", () => {
+      connections.delete(connectionId);
+      const fn = find("$disconnect");
+      // the database is closed with the server
+      if (fn === undefined || isClosed) return;
+      track(invoke(fn, createWebSocketDisconnectEvent({ connectionId, authorizer })));
+    });
+  }
+
+  return {
+    async accept(request, socket, head): Promise<void> {
+      try {
+        const { WebSocketServer } = await import("ws").catch(
+          explainMissing(CLI_PACKAGES, "ws", "The local WebSocket API"),
+        );
+        const connection = await admitClient(request);
+        const server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
+        server.handleUpgrade(request, socket, head, (opened: Socket) => open(opened, connection));
+      } catch (error) {
+        const isRefused = error instanceof HandshakeError || error instanceof GatewayError;
+        const status = isRefused ? error.status : 500;
+        if (status === 500) logError("WebSocket handshake failed", { error });
+        socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      }
+    },
+
+    async answer(request, response, url): Promise<void> {
+      assertNoPage(request);
+      const id = decodeURIComponent(url.pathname.split("/@connections/")[1] ?? "");
+      const data = await readBody(request, MAX_MESSAGE_BYTES);
+      const connection = connections.get(id);
+      if (connection === undefined) {
+        response.writeHead(410, { "x-amzn-ErrorType": "GoneException" }).end("{}");
+        return;
+      }
+      const { socket, connectedAt } = connection;
+      if (request.method === "POST") socket.send(data.toString("utf8"));
+      else if (request.method === "DELETE") socket.close();
+      response.writeHead(200, { "Content-Type": "application/json" })
+        .end(request.method === "GET" ? JSON.stringify({ connectedAt }) : undefined);
+    },
+
+    close(): void {
+      isClosed = true;
+      for (const { socket } of connections.values()) socket.terminate();
+    },
+  };
+}
+
+/** Returns the route that a message names: `$request.body.action`. */
+function getAction(body: string): string | undefined {
+  try {
+    const { action } = JSON.parse(body) as { action?: unknown };
+    return typeof action === "string" ? action : undefined;
+  } catch {
+    return undefined;
+  }
+}
