@@ -45,6 +45,7 @@ export type { Flat } from "./flat.ts";
 export type { ObservabilityOptions } from "./handler_settings.ts";
 export {
   type LambdaHandler,
+  type ObservedHandler,
   withObservability,
   type WrapperMetadata,
 } from "./with_observability.ts";

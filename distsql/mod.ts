@@ -45,6 +45,7 @@ export type {
   CopyKey,
   CopyStep,
   GrantsStep,
+  PlannedStep,
   PositionStep,
   RecreationCopy,
   RecreationPhase,
@@ -76,6 +77,7 @@ export type {
 } from "./schema/table_schema.ts";
 export {
   RecreationRequiredError,
+  StatementError,
   type StatementErrorOptions,
   UnsupportedStatementError,
 } from "./translate/context/errors.ts";

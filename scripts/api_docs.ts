@@ -28,8 +28,8 @@ export interface DocFault {
 /**
  * Returns the symbols of this project without a doc comment from the output of `deno doc --lint`.
  *
- * Excluded are constructors (the class and its parameters are documented), members that override documented ones, and
- * further signatures of an overloaded function.
+ * Excluded are the types of zod that `z` has, constructors (the class and its parameters are documented), members that
+ * override documented ones, and further signatures of an overloaded function.
  *
  * @param text The output, without colours.
  */
@@ -40,7 +40,7 @@ export function readDocFaults(text: string, root: string): DocFault[] {
   for (const [, path, line, code] of text.matchAll(complaint)) {
     if (!path.startsWith(root)) continue;
     const file = path.slice(root.length);
-    if (/^\s*(override|constructor)\b/.test(code)) continue;
+    if (file === "validation/z.ts" || /^\s*(override|constructor)\b/.test(code)) continue;
     if (/^\s*export function [^{]*;\s*$/.test(code)) continue;
     faults.push({ file, line: Number(line), code: code.trim() });
   }
