@@ -2,8 +2,30 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { builtinModule, runtimeProcess } from "../env/builtin_module.ts";
 import type { Invocation } from "./invocation.ts";
 
+/** What is used of `AsyncLocalStorage`. */
+type Storage<T> = Pick<AsyncLocalStorage<T>, "run" | "getStore">;
+
+/** Replaces `AsyncLocalStorage` on runtimes without it: has a value during synchronous code only. */
+class SynchronousStorage<T> {
+  #value: T | undefined;
+
+  run<R>(value: T, fn: () => R): R {
+    const outer = this.#value;
+    this.#value = value;
+    try {
+      return fn();
+    } finally {
+      this.#value = outer;
+    }
+  }
+
+  getStore(): T | undefined {
+    return this.#value;
+  }
+}
+
 /** Finds the invocation of the running code by its asynchronous context. Loaded by the first invocation. */
-let storage: AsyncLocalStorage<Invocation | undefined> | undefined;
+let storage: Storage<Invocation | undefined> | undefined;
 
 /** Invocations that wait for their work, to be written when the process exits. */
 const pending: Set<Invocation> = new Set();
@@ -90,8 +112,13 @@ export function withoutContext<T>(refuse: () => never, fn: () => T): T {
   }
 }
 
-function openStorage(): AsyncLocalStorage<Invocation | undefined> {
-  return storage ??= new (builtinModule("node:async_hooks")!.AsyncLocalStorage)();
+function openStorage(): Storage<Invocation | undefined> {
+  return storage ??= createStorage();
+}
+
+function createStorage(): Storage<Invocation | undefined> {
+  const hooks = builtinModule("node:async_hooks");
+  return hooks === undefined ? new SynchronousStorage() : new hooks.AsyncLocalStorage();
 }
 
 /** Writes what was logged so far when the process ends in the middle of an invocation. */

@@ -118,7 +118,7 @@ for (const template of IS_FULL ? TEMPLATE_NAMES : TEMPLATE_NAMES.slice(0, 1)) {
       await deno(["install"]);
       const check = IS_FULL ? [] : ["--no-check"];
       const tested = await deno(["test", "-A", ...check, "tests"], { NO_COLOR: "1" });
-      assertStringIncludes(tested, "2 passed | 0 failed");
+      assertStringIncludes(tested, "3 passed | 0 failed");
       // it imports files of the project
       await deno(["task", "trellis", "generate", "openapi"]);
       if (template === "notes") await buildSessionCheck(folder, deno);

@@ -27,7 +27,7 @@ const CLIENT = `const { getDrizzleClient } = await import("@trellis/fn/database"
 
 const CASES: Readonly<Record<string, string>> = {
   "postgres":
-    `${CLIENT} await getDrizzleClient({ provider: "serverless-pg", connectionString: "postgres://127.0.0.1:1/d" });`,
+    `${CLIENT} await getDrizzleClient({ provider: "serverless-pg", connectionString: "postgres://u@127.0.0.1:1/d" });`,
   "@neondatabase/serverless":
     `${CLIENT} await getDrizzleClient({ provider: "branching-pg", connectionString: "postgres://u:p@127.0.0.1/d" });`,
   "@electric-sql/pglite": `

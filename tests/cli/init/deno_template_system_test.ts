@@ -32,7 +32,7 @@ Deno.test("the template for Deno type-checks, passes its test, builds and answer
       }).output();
       const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
       assertEquals(success, true, text);
-      if (task === "test") assertStringIncludes(text, "2 passed | 0 failed");
+      if (task === "test") assertStringIncludes(text, "3 passed | 0 failed");
     }
     const { exitCode, stdout } = await project.build();
     assertEquals(exitCode, 0, stdout);

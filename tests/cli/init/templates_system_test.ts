@@ -32,7 +32,7 @@ Deno.test("the templates api, accounts and jobs pass their tests", async () => {
     }).output();
     const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
     assertEquals(success, true, text);
-    assertStringIncludes(text, "6 passed | 0 failed");
+    assertStringIncludes(text, "7 passed | 0 failed");
   } finally {
     await remove();
   }
