@@ -145,11 +145,11 @@ locals {
     }
     "/rooms/{roomId}/photo" = {
       resource_id = aws_api_gateway_resource.rooms_room_id_photo.id
-      uri         = module.fn_rooms_by_room_id_photo_post.invoke_arn
+      uri         = module.fn_rooms_by_room_id_photo_get.invoke_arn
     }
     "/rooms" = {
       resource_id = aws_api_gateway_resource.rooms.id
-      uri         = module.fn_rooms_post.invoke_arn
+      uri         = module.fn_rooms_get.invoke_arn
     }
   }
 }

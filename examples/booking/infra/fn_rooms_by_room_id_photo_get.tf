@@ -34,10 +34,13 @@ module "fn_rooms_by_room_id_photo_get" {
   }
 
   environment_variables = {
+    AUTH_BASE_URL     = "${module.api.base_url}/auth"
+    AUTH_SECRET       = var.auth_secret
     DATABASE_ENDPOINT = module.database.cluster_endpoint
     DATABASE_PROVIDER = "distsql"
     DATABASE_USERNAME = local.database_roles["RoomsByRoomIdPhotoGet"]
     PHOTOS_BUCKET     = module.bucket_photos.bucket_id
+    WEB_ORIGIN        = var.web_origin
   }
 }
 

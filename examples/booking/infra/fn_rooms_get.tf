@@ -21,9 +21,12 @@ module "fn_rooms_get" {
   additional_policy_arns = [module.database.connect_policy_arn]
 
   environment_variables = {
+    AUTH_BASE_URL     = "${module.api.base_url}/auth"
+    AUTH_SECRET       = var.auth_secret
     DATABASE_ENDPOINT = module.database.cluster_endpoint
     DATABASE_PROVIDER = "distsql"
     DATABASE_USERNAME = local.database_roles["RoomsGet"]
+    WEB_ORIGIN        = var.web_origin
   }
 }
 

@@ -47,7 +47,7 @@ variable "alarm_topic_arns" {
 }
 
 variable "auth_secret" {
-  description = "AUTH_SECRET of AdminBookings, AdminBookingsByBookingIdConfirm, AuthByProxy and 6 more."
+  description = "AUTH_SECRET of AdminBookings, AdminBookingsByBookingIdConfirm, AuthByProxy and 9 more."
   type        = string
   sensitive   = true
   nullable    = false
@@ -61,7 +61,7 @@ variable "manage_mail_identity" {
 }
 
 variable "web_origin" {
-  description = "WEB_ORIGIN of AdminBookings, AdminBookingsByBookingIdConfirm, AuthByProxy and 6 more."
+  description = "WEB_ORIGIN of AdminBookings, AdminBookingsByBookingIdConfirm, AuthByProxy and 9 more."
   type        = string
   nullable    = false
 }

@@ -9,4 +9,14 @@ GRANT SELECT ON "booked_nights" TO "fn_rooms_by_room_id_get";
 -- findRoom (src/queries/rooms.ts)
 GRANT SELECT ON "rooms" TO "fn_rooms_by_room_id_get";
 
+-- auth: session (src/functions/api/rooms/[roomId].get.ts)
+REVOKE SELECT, UPDATE ON "sessions" FROM "fn_rooms_by_room_id_get";
+-- distsql: whole table
+GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_rooms_by_room_id_get";
+
+-- auth: session (src/functions/api/rooms/[roomId].get.ts)
+REVOKE SELECT ON "users" FROM "fn_rooms_by_room_id_get";
+-- distsql: whole table
+GRANT SELECT ("email", "email_verified", "id", "image", "name", "role") ON "users" TO "fn_rooms_by_room_id_get";
+
 AWS IAM GRANT "fn_rooms_by_room_id_get" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-RoomsByRoomIdGet';

@@ -6,4 +6,14 @@ CREATE ROLE "fn_rooms_by_room_id_photo_get" WITH LOGIN;
 -- findPhoto (src/queries/rooms.ts)
 GRANT SELECT ON "rooms" TO "fn_rooms_by_room_id_photo_get";
 
+-- auth: session (src/functions/api/rooms/[roomId]/photo.get.ts)
+REVOKE SELECT, UPDATE ON "sessions" FROM "fn_rooms_by_room_id_photo_get";
+-- distsql: whole table
+GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_rooms_by_room_id_photo_get";
+
+-- auth: session (src/functions/api/rooms/[roomId]/photo.get.ts)
+REVOKE SELECT ON "users" FROM "fn_rooms_by_room_id_photo_get";
+-- distsql: whole table
+GRANT SELECT ("email", "email_verified", "id", "image", "name", "role") ON "users" TO "fn_rooms_by_room_id_photo_get";
+
 AWS IAM GRANT "fn_rooms_by_room_id_photo_get" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-RoomsByRoomIdPhotoGet';
