@@ -239,7 +239,7 @@ Deno.test({
         const { success, stdout, stderr } = await runDeno(rehearsal, ...args).output();
         const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
         assertEquals(success, true, text);
-        assertStringIncludes(text, "2 passed | 0 failed");
+        assertStringIncludes(text, "3 passed | 0 failed");
         assertEquals(await requestFromDev(rehearsal, "/tags"), { count: 0 });
       });
       await test.step("deploy refuses at once if nobody can be asked", async () => {
