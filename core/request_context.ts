@@ -25,7 +25,8 @@ export interface RequestContext {
 
 /**
  * Returns the request that the calling code works for, also when several run in one process: it is found by the
- * asynchronous context. On a runtime without AsyncLocalStorage only code before a handler's first `await` finds it.
+ * asynchronous context. On a runtime without AsyncLocalStorage, which Node, Deno and Bun have, it is found while one
+ * request runs, and not while several do.
  *
  * @returns The context, or `undefined` outside of a handler.
  *

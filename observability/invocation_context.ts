@@ -5,22 +5,40 @@ import type { Invocation } from "./invocation.ts";
 /** What is used of `AsyncLocalStorage`. */
 type Storage<T> = Pick<AsyncLocalStorage<T>, "run" | "getStore">;
 
-/** Replaces `AsyncLocalStorage` on runtimes without it: has a value during synchronous code only. */
-class SynchronousStorage<T> {
+/**
+ * Replaces `AsyncLocalStorage` on runtimes without it. Between the steps of asynchronous work it has a value only while
+ * no other work is under way.
+ */
+class SequentialStorage<T> {
   #value: T | undefined;
+  readonly #pending: Set<object> = new Set();
+  #only: T | undefined;
 
   run<R>(value: T, fn: () => R): R {
     const outer = this.#value;
     this.#value = value;
+    let result: R;
     try {
-      return fn();
+      result = fn();
     } finally {
       this.#value = outer;
     }
+    if (result instanceof Promise && value !== undefined) this.#keep(value, result);
+    return result;
   }
 
   getStore(): T | undefined {
-    return this.#value;
+    return this.#value ?? (this.#pending.size === 1 ? this.#only : undefined);
+  }
+
+  #keep(value: T, work: Promise<unknown>): void {
+    this.#pending.add(work);
+    this.#only = this.#pending.size === 1 ? value : undefined;
+    const end = () => {
+      this.#pending.delete(work);
+      if (this.#pending.size === 0) this.#only = undefined;
+    };
+    work.then(end, end);
   }
 }
 
@@ -118,7 +136,7 @@ function openStorage(): Storage<Invocation | undefined> {
 
 function createStorage(): Storage<Invocation | undefined> {
   const hooks = builtinModule("node:async_hooks");
-  return hooks === undefined ? new SynchronousStorage() : new hooks.AsyncLocalStorage();
+  return hooks === undefined ? new SequentialStorage() : new hooks.AsyncLocalStorage();
 }
 
 /** Writes what was logged so far when the process ends in the middle of an invocation. */
