@@ -225,5 +225,9 @@ function checkName(call: string, key: unknown): void {
 
 /** Returns a random id. Ids are not secret, and `Math.random` saves loading crypto at a cold start. */
 function randomHex(digits: number): string {
-  return Array.from({ length: digits }, () => Math.floor(Math.random() * 16).toString(16)).join("");
+  let id = "";
+  while (id.length < digits) {
+    id += Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0");
+  }
+  return id;
 }
