@@ -99,9 +99,13 @@ function addMetrics(
 
 /** Splits metrics into parts that do not exceed the limits of a document, and have each name once. */
 function* split(metrics: readonly Metric[]): Generator<readonly Metric[]> {
+  const names = new Set(metrics.map(({ name }) => name));
+  const isOnePart = names.size > 0 && names.size === metrics.length && names.size <= MAX_METRICS &&
+    metrics.every(({ values }) => values.length <= MAX_VALUES);
+  if (isOnePart) return yield metrics;
   for (let left = metrics; left.length > 0;) {
-    const names = new Map(left.toReversed().map((metric) => [metric.name, metric]));
-    const part = left.filter((metric) => names.get(metric.name) === metric).slice(0, MAX_METRICS);
+    const last = new Map(left.toReversed().map((metric) => [metric.name, metric]));
+    const part = left.filter((metric) => last.get(metric.name) === metric).slice(0, MAX_METRICS);
     yield part.map((metric) => ({ ...metric, values: metric.values.slice(0, MAX_VALUES) }));
     const unfinished = part.filter(({ values }) => values.length > MAX_VALUES)
       .map((metric) => ({ ...metric, values: metric.values.slice(MAX_VALUES) }));

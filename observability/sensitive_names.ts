@@ -41,10 +41,19 @@ const SENSITIVE_PARAMETERS = /^(?:code|key|sig|state|ticket|otp|hash|assertion|u
  * @param more Further names, in lower case, that must match the whole name.
  */
 export function isSensitiveKey(key: string, more?: ReadonlySet<string>): boolean {
-  const words = splitWords(key);
-  return SENSITIVE.test(words.replaceAll("_", "")) || SENSITIVE_END.test(words) ||
-    more?.has(key.toLowerCase()) === true;
+  let isSensitive = verdicts.get(key);
+  if (isSensitive === undefined) {
+    const words = splitWords(key);
+    isSensitive = SENSITIVE.test(words.replaceAll("_", "")) || SENSITIVE_END.test(words);
+    if (verdicts.size >= MAX_VERDICTS) verdicts.clear();
+    verdicts.set(key, isSensitive);
+  }
+  return isSensitive || more?.has(key.toLowerCase()) === true;
 }
+
+/** Verdicts on names: each log line has the same ones. Bounded, because names can come from a client. */
+const verdicts: Map<string, boolean> = new Map();
+const MAX_VERDICTS = 1000;
 
 /**
  * Checks whether the value of a URL's query parameter is kept out of logs. Beside the sensitive

@@ -54,7 +54,7 @@ export function getDrizzleClient<
   let key: string;
   try {
     assertDrizzleVersion("getDrizzleClient");
-    key = getClientKey(checkDatabaseConfig(config));
+    key = getKey(config);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -71,6 +71,23 @@ function refuse(): Promise<never> {
   );
   refused.catch(() => {});
   return refused;
+}
+
+/** The fields of the last configuration: `getDb()` runs for each statement, and mostly with the same one. */
+let last: { readonly fields: Readonly<Record<string, unknown>>; readonly key: string } | undefined;
+
+/** Checks a configuration and returns the key of its client; both were done for the fields of the last one. */
+function getKey(config: DatabaseSettings): string {
+  if (last === undefined || !hasFields(config, last.fields)) {
+    last = { key: getClientKey(checkDatabaseConfig(config)), fields: { ...config } };
+  }
+  return last.key;
+}
+
+function hasFields(config: object, fields: Readonly<Record<string, unknown>>): boolean {
+  const entries = Object.entries(config ?? {});
+  return entries.length === Object.keys(fields).length &&
+    entries.every(([name, value]) => Object.hasOwn(fields, name) && fields[name] === value);
 }
 
 async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {
