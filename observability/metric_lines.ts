@@ -104,8 +104,8 @@ function* split(metrics: readonly Metric[]): Generator<readonly Metric[]> {
     metrics.every(({ values }) => values.length <= MAX_VALUES);
   if (isOnePart) return yield metrics;
   for (let left = metrics; left.length > 0;) {
-    const last = new Map(left.toReversed().map((metric) => [metric.name, metric]));
-    const part = left.filter((metric) => last.get(metric.name) === metric).slice(0, MAX_METRICS);
+    const first = new Map(left.toReversed().map((metric) => [metric.name, metric]));
+    const part = left.filter((metric) => first.get(metric.name) === metric).slice(0, MAX_METRICS);
     yield part.map((metric) => ({ ...metric, values: metric.values.slice(0, MAX_VALUES) }));
     const unfinished = part.filter(({ values }) => values.length > MAX_VALUES)
       .map((metric) => ({ ...metric, values: metric.values.slice(MAX_VALUES) }));
