@@ -25,6 +25,8 @@ export interface Parts {
   readonly betterAuth: boolean;
   readonly apiKeys: boolean;
   readonly jwt: boolean;
+  /** Whether the AWS SDK is in the bundle or comes from the Lambda runtime. */
+  readonly awsSdk: "bundle" | "runtime";
 }
 
 /** Packages that read files next to their code, which a bundle does not contain. */
@@ -70,7 +72,10 @@ export function isNativePackage(folder: string): boolean {
 export function selectParts(
   name: string,
   needs: Needs,
-  { databaseProviders, betterAuth = [] }: Pick<BuildSettings, "betterAuth" | "databaseProviders">,
+  { databaseProviders, betterAuth = [], awsSdk }: Pick<
+    BuildSettings,
+    "awsSdk" | "betterAuth" | "databaseProviders"
+  >,
 ): Parts {
   const found = needs.anyProvider
     ? DEPLOYABLE
@@ -80,11 +85,13 @@ export function selectParts(
     betterAuth: needs.betterAuth || betterAuth.some((each) => each === name || each === "*"),
     apiKeys: needs.apiKeys,
     jwt: needs.jwt,
+    // only the runtimes that AWS manages are known to have it
+    awsSdk: awsSdk ?? (needs.hasImage ? "bundle" : "runtime"),
   };
 }
 
 /** Options of {@link optionalPartsPlugin}. */
-export interface OptionalPartsOptions extends Omit<Parts, "providers"> {
+export interface OptionalPartsOptions extends Omit<Parts, "awsSdk" | "providers"> {
   readonly paths: ModulePaths;
   /** Checks whether a package is not bundled. */
   readonly isExternal: (name: string) => boolean;

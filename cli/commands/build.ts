@@ -96,6 +96,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       root,
       functions,
       settings: config.build,
+      withImage: listWithImage(config),
       readProject: () => readBundledProject(root, config),
       onBundle: (bundle) =>
         built.push(toBuiltFunction(bundle, config, isCheck ? undefined : target)),
@@ -138,8 +139,12 @@ function checkSettings(
   }
 }
 
+function listWithImage({ infra: { functions } }: ResolvedConfig): Set<string> {
+  return new Set(Object.keys(functions).filter((name) => functions[name].image !== undefined));
+}
+
 function toBuiltFunction(
-  { name, source, code, map, files, modules, parts, unreadProvider, schemas }: Bundle,
+  { name, source, code, map, files, modules, parts, unreadProvider, zodMessages, schemas }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -164,6 +169,7 @@ function toBuiltFunction(
     packages,
     modules,
     unreadProvider,
+    zodMessages,
     ...describeSchemas(schemas),
   };
 }

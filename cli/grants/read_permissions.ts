@@ -1,11 +1,10 @@
 import type { Problem } from "../project/findings.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { createWrapperCheck } from "../sources/wrapper_packages.ts";
 import { toBareSpecifier, TRELLIS } from "../sources/package_specifier.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
-import { QueryNeedReader } from "./query_needs.ts";
+import { type CallNeed, QueryNeedReader } from "./query_needs.ts";
 import { loadSqlReader, type SqlReader } from "./sql_access.ts";
 import type { SequenceNeed, TableNeed } from "./table_needs.ts";
 
@@ -23,6 +22,8 @@ export interface PermissionFacts {
   readonly warnings: readonly Problem[];
   /** Queries that the function may not need, and how to split the code that has them. */
   readonly hints: readonly Problem[];
+  /** Calls of functions in SQL. */
+  readonly calls: readonly CallNeed[];
 }
 
 let reader: Promise<SqlReader> | undefined;
@@ -63,6 +64,7 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     missed: [...queries.missed, ...findWrappers(fn)],
     warnings: [...auth.warnings, ...queries.warnings],
     hints: queries.hints,
+    calls: queries.calls,
   };
 }
 
@@ -70,7 +72,7 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
 export function findComputedImports(fn: LoadedFunction): Problem[] {
   const message = "the name of an imported module is computed at run time";
   return fn.syntax.imports.filter((node) => {
-    const source = (node.source ?? (node.arguments as AnyNode[])[0]) as AnyNode | undefined;
+    const source = node.type === "ImportExpression" ? node.source : node.arguments[0];
     return source?.type !== "Literal";
   }).map((node) => ({ place: fn.getPlace(node), message }));
 }
@@ -106,5 +108,6 @@ export function merge(facts: PermissionFacts, others: PermissionFacts): Permissi
     missed: [...facts.missed, ...others.missed],
     warnings: [...facts.warnings, ...others.warnings],
     hints: [...facts.hints, ...others.hints],
+    calls: [...facts.calls, ...others.calls],
   };
 }

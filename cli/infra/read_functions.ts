@@ -111,6 +111,7 @@ function createFunction(
 ): InfraFunction {
   const { name } = file;
   if (error !== undefined) errors.add(name, [{ place: error, message: error.message }]);
+  const permissions = read?.[0] as PermissionFacts | undefined;
   const facts = read?.[1] as InfraFacts | undefined ??
     { ...NOTHING, place: { file: path, line: 1 } };
   errors.add(name, facts.errors);
@@ -141,7 +142,8 @@ function createFunction(
       ...addExportedResources(name, facts.resources, configured, errors),
     },
     variables: facts.variables,
-    usesDatabase: (read?.[0] as PermissionFacts | undefined)?.usesDatabase === true,
+    usesDatabase: permissions?.usesDatabase === true,
+    tables: permissions?.tables.map(({ table }) => table) ?? [],
     takesFiles: facts.takesFiles,
     jobs: new Set(facts.jobs),
     sendsBySes: facts.sendsBySes,
