@@ -13,7 +13,7 @@ import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { requireDatabase } from "../database/database_target.ts";
 import { readNumeric } from "../database/numeric_option.ts";
-import { renderTable } from "../database/text_table.ts";
+import { printTable } from "../terminal/text_table.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -204,13 +204,12 @@ function report(
     String(target),
     source === target ? "" : "differs",
   ]);
-  if (rows.length > 0) {
-    const paint = (cell: string, row: number, column: number): string =>
-      row === 0 ? output.bold(cell) : column === 3 ? output.red(cell) : cell;
-    for (const line of renderTable([["table", "source", "target", ""], ...rows], paint)) {
-      output.line(line);
-    }
-  }
+  printTable(
+    output,
+    ["table", "source", "target", ""],
+    rows,
+    (cell, _, column) => column === 3 ? output.red(cell) : cell,
+  );
   const differ = rows.filter(([, , , mark]) => mark !== "").length;
   const total = tables.reduce((sum, { target }) => sum + target, 0);
   output.line(

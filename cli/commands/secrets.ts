@@ -5,7 +5,7 @@ import {
   ExitCode,
   UsageError,
 } from "../terminal/command.ts";
-import { renderTable } from "../database/text_table.ts";
+import { printTable } from "../terminal/text_table.ts";
 import { readStageSecrets } from "../secrets/read_secrets.ts";
 import { STAGE_OPTION } from "../stages/stage_name.ts";
 import { generateSecret } from "../secrets/secret_values.ts";
@@ -40,9 +40,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
       states[index],
       source.users.join(", "),
     ]);
-    for (const line of renderTable([["name", "in AWS", "value", "functions"], ...rows])) {
-      output.line(line);
-    }
+    printTable(output, ["name", "in AWS", "value", "functions"], rows);
   }
   return {
     exitCode,

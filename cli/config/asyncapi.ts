@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { isText, type SettingsGroup } from "./settings.ts";
+import { isText, type SettingsGroup } from "./setting_rules.ts";
 
 /** Settings of `trellis generate asyncapi`. Title, version and description are those of `openapi`. */
 export interface AsyncapiSettings {

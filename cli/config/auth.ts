@@ -1,4 +1,4 @@
-import { isText, type SettingsGroup } from "./settings.ts";
+import { isText, type SettingsGroup } from "./setting_rules.ts";
 
 /** Settings of `trellis generate auth-schema`. */
 export interface AuthSchemaSettings {

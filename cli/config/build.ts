@@ -1,5 +1,5 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
-import { isObject, isText, type SettingsGroup } from "./settings.ts";
+import { FLAG, isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";
 
 /** Location of source maps: next to the bundle, to a separate folder, or not at all. */
 export type SourceMaps = "beside" | "apart" | "none";
@@ -82,16 +82,10 @@ export const BUILD_SETTINGS = {
       "a version of Node, such as node22",
       (value) => /^node\d+(?:\.\d+){0,2}$/.test(String(value)),
     ],
-    sourceMaps: [
-      '"beside", "apart" or "none"',
-      (value) => ["beside", "apart", "none"].includes(value as string),
-    ],
-    keepNames: ["true or false", (value) => typeof value === "boolean"],
-    awsSdk: ['"bundle" or "runtime"', (value) => value === "bundle" || value === "runtime"],
-    awsCredentials: [
-      '"environment" or "chain"',
-      (value) => value === "environment" || value === "chain",
-    ],
+    sourceMaps: oneOf("beside", "apart", "none"),
+    keepNames: FLAG,
+    awsSdk: oneOf("bundle", "runtime"),
+    awsCredentials: oneOf("environment", "chain"),
     databaseProviders: [
       `a list of ${DATABASE_PROVIDERS.join(", ")}`,
       (value) => Array.isArray(value) && value.every((each) => DATABASE_PROVIDERS.includes(each)),
@@ -100,7 +94,7 @@ export const BUILD_SETTINGS = {
       'a list of function names, or ["*"]',
       (value) => Array.isArray(value) && value.every(isText),
     ],
-    precompile: ["true or false", (value) => typeof value === "boolean"],
+    precompile: FLAG,
     external: ["a list of packages", (value) => Array.isArray(value) && value.every(isText)],
     budgets: [
       'an object: { "*": 400_000, FunctionName: 900_000 }, in bytes',

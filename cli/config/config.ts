@@ -10,8 +10,7 @@ import { DEV_SETTINGS, type DevSettings } from "./dev.ts";
 import { INFRA_SETTINGS, type InfraSettings } from "./infra.ts";
 import { OPENAPI_SETTINGS, type OpenapiSettings } from "./openapi.ts";
 import { PERMISSIONS_SETTINGS, type PermissionsSettings } from "./permissions.ts";
-import { checkRules, type Rules } from "./setting_rules.ts";
-import { isObject, isText, type Resolved } from "./settings.ts";
+import { checkRules, isObject, isText, type Resolved, type Rules } from "./setting_rules.ts";
 
 /** The default export of `trellis.config.ts`. Paths are relative to that file. */
 export interface TrellisConfig {

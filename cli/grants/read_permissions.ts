@@ -4,26 +4,14 @@ import { createWrapperCheck } from "../sources/wrapper_packages.ts";
 import { toBareSpecifier, TRELLIS } from "../sources/package_specifier.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
-import { type CallNeed, QueryNeedReader } from "./query_needs.ts";
+import { QueryNeedReader, type QueryNeeds } from "./query_needs.ts";
 import { loadSqlReader, type SqlReader } from "./sql_access.ts";
-import type { SequenceNeed, TableNeed } from "./table_needs.ts";
 
 /** What a function needs of the database. */
-export interface PermissionFacts {
+export interface PermissionFacts extends QueryNeeds {
   readonly usesDatabase: boolean;
   /** True if it mounts some auth routes only. */
   readonly limitsRoutes: boolean;
-  readonly tables: readonly TableNeed[];
-  readonly sequences: readonly SequenceNeed[];
-  /** The places of its queries. */
-  readonly queries: readonly string[];
-  readonly unresolved: readonly Problem[];
-  readonly missed: readonly Problem[];
-  readonly warnings: readonly Problem[];
-  /** Queries that the function may not need, and how to split the code that has them. */
-  readonly hints: readonly Problem[];
-  /** Calls of functions in SQL. */
-  readonly calls: readonly CallNeed[];
 }
 
 let reader: Promise<SqlReader> | undefined;
@@ -49,12 +37,11 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     }]
     : [];
   return {
+    ...queries,
     limitsRoutes: auth.limitsRoutes,
     usesDatabase: queries.queries.length > 0 || queries.sequences.length > 0 || auth.usesAuth ||
       own.length > 0,
     tables: [...queries.tables, ...auth.tables, ...own],
-    sequences: queries.sequences,
-    queries: queries.queries,
     unresolved: [
       ...noHandler,
       ...findComputedImports(fn),
@@ -63,8 +50,6 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     ],
     missed: [...queries.missed, ...findWrappers(fn)],
     warnings: [...auth.warnings, ...queries.warnings],
-    hints: queries.hints,
-    calls: queries.calls,
   };
 }
 
@@ -98,16 +83,9 @@ function findWrappers(fn: LoadedFunction): Problem[] {
 
 /** Merges the needs without and with optional environment variables: a function has the grants for both. */
 export function merge(facts: PermissionFacts, others: PermissionFacts): PermissionFacts {
-  return {
-    limitsRoutes: facts.limitsRoutes || others.limitsRoutes,
-    usesDatabase: facts.usesDatabase || others.usesDatabase,
-    tables: [...facts.tables, ...others.tables],
-    sequences: [...facts.sequences, ...others.sequences],
-    queries: [...facts.queries, ...others.queries],
-    unresolved: [...facts.unresolved, ...others.unresolved],
-    missed: [...facts.missed, ...others.missed],
-    warnings: [...facts.warnings, ...others.warnings],
-    hints: [...facts.hints, ...others.hints],
-    calls: [...facts.calls, ...others.calls],
-  };
+  const merged = Object.entries(facts).map(([name, value]) => {
+    const other = others[name as keyof PermissionFacts];
+    return [name, Array.isArray(value) ? [...value, ...other as unknown[]] : value || other];
+  });
+  return Object.fromEntries(merged);
 }

@@ -1,6 +1,5 @@
 import type { FunctionInfra } from "../config/function_infra.ts";
 import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
-import { isObject, isText } from "../config/settings.ts";
 import { FUNCTION_KINDS, type FunctionKind } from "../discovery/function_kinds.ts";
 import type { Findings } from "../project/findings.ts";
 import type { SourceValue } from "./read_infra.ts";
@@ -8,6 +7,8 @@ import {
   BUCKET_NAME,
   checkRules,
   FLAG,
+  isObject,
+  isText,
   oneOf,
   RESOURCE_NAME,
   type Rule,

@@ -120,9 +120,13 @@ function findOtherReason(
 
 function writeModule(value: unknown, key: string): ReturnType<typeof writeSchemaModule> {
   const isSchema = typeof value === "object" && value !== null && "_zod" in value;
-  return isSchema
-    ? writeSchemaModule(value as $ZodType, key, { runtime: RUNTIME, loader: LOADER })
-    : { reason: "it is not a schema" };
+  if (!isSchema) return { reason: "it is not a schema" };
+  try {
+    return writeSchemaModule(value as $ZodType, key, { runtime: RUNTIME, loader: LOADER });
+  } catch (error) {
+    // zod reads shapes late
+    return { reason: (error as Error).message };
+  }
 }
 
 /** Evaluates the schemas of all functions except those with a schema that throws, which get the reason. */
