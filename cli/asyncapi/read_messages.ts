@@ -23,14 +23,14 @@ export function toId(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_");
 }
 
-/** The kinds of functions that receive messages, with the functions that define them. */
-export const DEFINERS: Readonly<Record<string, string>> = {
-  queue: "defineQueueHandler",
-  topic: "defineTopicHandler",
-  event: "defineEventHandler",
-  stream: "defineStreamHandler",
-  "table-stream": "defineTableStreamHandler",
-  kafka: "defineKafkaHandler",
+/** The kinds of functions that receive messages: what defines them, and what they read. */
+export const RECEIVERS: Readonly<Record<string, readonly [definer: string, title: string]>> = {
+  queue: ["defineQueueHandler", "SQS queue"],
+  topic: ["defineTopicHandler", "SNS topic"],
+  event: ["defineEventHandler", "EventBridge bus"],
+  stream: ["defineStreamHandler", "Kinesis stream"],
+  "table-stream": ["defineTableStreamHandler", "DynamoDB stream"],
+  kafka: ["defineKafkaHandler", "Kafka topic"],
 };
 
 /** The URL of this module, which the loading process imports. */
@@ -70,7 +70,7 @@ export function read(fn: LoadedFunction): ReadMessages {
       const { handler } = modules[file] ?? {};
       const definition = fn.definitions.findLast(({ value }) => value === handler);
       // other handlers of a queue, such as a worker of jobs, define their messages elsewhere
-      if (definition?.name !== DEFINERS[kind]) return [];
+      if (definition?.name !== RECEIVERS[kind][0]) return [];
       const { schema } = (definition.args[0] ?? {}) as { schema?: unknown };
       return [{ ...definition.place, name, channel, schema, actions: [[name, "receive"]] }];
     }),

@@ -9,7 +9,7 @@ import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { groupBy } from "../project/group_by.ts";
-import { summarizeList } from "../terminal/generated_report.ts";
+import { count, summarizeList } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** A bundle in the report, without its code. */
@@ -68,7 +68,7 @@ export function printReport(
     warnings,
   };
   for (const warning of warnings) output.warn(warning);
-  for (const error of errors) output.line(`${output.red("error")} ${formatSourceError(error)}`);
+  for (const error of errors) output.error(formatSourceError(error));
   if (errors.length > 0) {
     output.line("Nothing was written.");
     return result;
@@ -81,7 +81,7 @@ export function printReport(
     const text = `${name} has ${bytes} bytes and exceeds its budget of ${budgetBytes} by ${
       bytes - budgetBytes!
     }: ${listLargestPackages(packages, bytes)} (${describeBudget(name, packages, config)})`;
-    if (isCheck) output.line(`${output.red("error")} ${text}`);
+    if (isCheck) output.error(text);
     else output.warn(text);
   }
   for (const name of removed) output.line(`removed ${config.build.dir}/${name}`);
@@ -92,7 +92,7 @@ export function printReport(
     : changed === 0
     ? output.green("everything is up to date")
     : `${changed} written to ${config.build.dir}/`;
-  const summary = `${output.bold(`${functions.length} functions`)}, ${
+  const summary = `${output.bold(count(functions.length, "function"))}, ${
     formatBytes(total)
   }: ${state}`;
   output.line(summary);

@@ -13,6 +13,7 @@ import {
 } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
+import { count } from "../terminal/generated_report.ts";
 import { planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import { readProject } from "../config/read_project.ts";
 
@@ -97,9 +98,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
     hints: analysis.hints,
     changes,
     kept: "error",
-    summary: `${
-      output.bold(`${functions.length} functions`)
-    }, ${analysis.queryCount} queries, ${roles.size} roles`,
+    summary: `${output.bold(count(functions.length, "function"))}, ${
+      count(analysis.queryCount, "query", "queries")
+    }, ${count(roles.size, "role")}`,
     advice: ". Correct them, or list the grants in permissions.functions of trellis.config.ts",
     result: {
       functions: functions.map(({ name, file, usesDatabase, tables }) => ({

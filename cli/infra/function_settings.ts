@@ -19,8 +19,8 @@ import {
 /** The kinds of functions that may have a setting, what it must be, and the check. */
 type Setting = readonly [kinds: readonly FunctionKind[], ...Rule];
 
-/** The kinds whose records have an order. */
-const STREAMS = ["stream", "table-stream", "kafka"] as const satisfies FunctionKind[];
+/** The kinds whose records have an order: without a destination, one is lost after its last attempt. */
+export const STREAMS: readonly FunctionKind[] = ["stream", "table-stream", "kafka"];
 
 const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
   queue: [["queue"], ...RESOURCE_NAME],

@@ -32,7 +32,7 @@ export interface ReadFunctionsOptions {
 }
 
 /** Functions of this package by the folder in which their handlers belong. */
-const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
+export const DEFINERS: Readonly<Record<FunctionKind, readonly string[]>> = {
   api: ["defineApiHandler", "createAuthHandler", "defineRouter"],
   queue: ["defineQueueHandler", "defineJobQueueHandler"],
   topic: ["defineTopicHandler", "defineMailEventHandler"],
@@ -235,16 +235,14 @@ function checkDefiner(
   }
   if (kind === "standalone") return;
   const expected = DEFINERS[kind];
-  const others = Object.values(DEFINERS).flat().filter((each) =>
-    expected !== undefined && !expected.includes(each)
-  );
-  if (definer === undefined || !others.includes(definer)) return;
+  if (definer === undefined || expected.includes(definer)) return;
   const right = Object.entries(DEFINERS).find(([, definers]) => definers.includes(definer))?.[0];
+  if (right === undefined) return;
   errors.add(name, [{
     place,
     message:
       `the handler is created by ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
-        expected![0]
+        expected[0]
       }`,
   }]);
 }
