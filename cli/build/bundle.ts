@@ -239,10 +239,7 @@ function createPlugins(
 ): Plugin[] {
   const { paths, sources, settings, isDeno, createResolvers, readProject, besideFiles } = build;
   const { providers, awsSdk, ...auth } = parts;
-  const isExternal = createExternalCheck([
-    ...settings.external,
-    ...awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
-  ]);
+  const isExternal = createExternalCheck(settings.external, awsSdk);
   return [
     optionalPartsPlugin({ ...auth, paths, isExternal }),
     // Deno downloads packages

@@ -32,17 +32,28 @@ export interface Parts {
 /** Packages that read files next to their code, which a bundle does not contain. */
 const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
 
+/** Checks whether a package is not bundled, for the module that imports it. */
+export type ExternalCheck = (name: string, importer?: string) => boolean;
+
+/** The AWS SDK without signers: Lambda's runtime is not known to have all of them. */
+const RUNTIME_SDK = /^@aws-sdk\/(?!.*-signer$)/;
+const SDK_MODULE = /[/\\]@aws-sdk[/\\]/;
+
 /**
  * Creates a check for packages that are not bundled.
  *
  * @param configured Package names; `@aws-sdk/*` matches all packages of a scope.
+ * @param awsSdk Where the function finds the AWS SDK. What a bundled part of it imports is bundled too.
  */
-export function createExternalCheck(configured: readonly string[]): (name: string) => boolean {
+export function createExternalCheck(
+  configured: readonly string[],
+  awsSdk: Parts["awsSdk"] = "bundle",
+): ExternalCheck {
   const external = [...configured, ...NEVER_BUNDLED];
-  return (name) =>
+  return (name, importer = "") =>
     external.some((each) =>
       each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1)))
-    );
+    ) || awsSdk === "runtime" && RUNTIME_SDK.test(name) && !SDK_MODULE.test(importer);
 }
 
 /** Packages that load native code for others. */
@@ -93,8 +104,7 @@ export function selectParts(
 /** Options of {@link optionalPartsPlugin}. */
 export interface OptionalPartsOptions extends Omit<Parts, "awsSdk" | "providers"> {
   readonly paths: ModulePaths;
-  /** Checks whether a package is not bundled. */
-  readonly isExternal: (name: string) => boolean;
+  readonly isExternal: ExternalCheck;
 }
 
 /**
@@ -108,9 +118,9 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
   return {
     name: "optional parts",
     setup(build): void {
-      build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      build.onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) => {
         const name = toBareSpecifier(path);
-        return kind !== "entry-point" && isExternal(getPackageName(name))
+        return kind !== "entry-point" && isExternal(getPackageName(name), importer)
           ? { path: name, external: true }
           : undefined;
       });

@@ -32,7 +32,8 @@ export interface BuildSettings {
   keepNames?: boolean;
   /**
    * `bundle` includes the installed version of `@aws-sdk/*`; `runtime` uses the version that the
-   * Lambda runtime provides, which makes a function up to 600 kB smaller.
+   * Lambda runtime provides, which makes a function up to 600 kB smaller. Signers, such as
+   * `@aws-sdk/cloudfront-signer`, are included anyway.
    * @default "runtime", and "bundle" for functions with a container image
    */
   awsSdk?: "bundle" | "runtime";

@@ -277,6 +277,28 @@ Deno.test("build takes the AWS SDK from the Lambda runtime, except for container
   }
 });
 
+Deno.test("build bundles signers of the AWS SDK with all their parts, which the Lambda runtime may lack", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    ...Object.fromEntries(["a-signer", "parts", "client-any"].map((name) => [
+      `node_modules/@aws-sdk/${name}/package.json`,
+      `{ "name": "@aws-sdk/${name}", "main": "index.js", "type": "module" }`,
+    ])),
+    "node_modules/@aws-sdk/a-signer/index.js": `export { part } from "@aws-sdk/parts";`,
+    "node_modules/@aws-sdk/parts/index.js": `export const part = "signed";`,
+    "node_modules/@aws-sdk/client-any/index.js": `export const client = "client";`,
+    "src/functions/standalone/sign.ts": `import { part } from "@aws-sdk/a-signer";
+export const handler = async () => [part, typeof (await import("@aws-sdk/client-any"))];\n`,
+  });
+  try {
+    const { functions: [{ packages }] } = await buildJson(project);
+    const names = packages.map(({ name }) => name).filter((name) => name.startsWith("@aws-sdk/"));
+    assertEquals(names.sort(), ["@aws-sdk/a-signer", "@aws-sdk/parts"]);
+  } finally {
+    await project.remove();
+  }
+});
+
 Deno.test("build writes nothing when a function cannot be bundled, and names the place", async () => {
   const project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
