@@ -284,11 +284,12 @@ Deno.test("build bundles signers of the AWS SDK with all their parts, which the 
       `node_modules/@aws-sdk/${name}/package.json`,
       `{ "name": "@aws-sdk/${name}", "main": "index.js", "type": "module" }`,
     ])),
-    "node_modules/@aws-sdk/a-signer/index.js": `export { part } from "@aws-sdk/parts";`,
+    "node_modules/@aws-sdk/a-signer/index.js":
+      `import { part } from "@aws-sdk/parts";\nexport const sign = (text) => [part, text];`,
     "node_modules/@aws-sdk/parts/index.js": `export const part = "signed";`,
     "node_modules/@aws-sdk/client-any/index.js": `export const client = "client";`,
-    "src/functions/standalone/sign.ts": `import { part } from "@aws-sdk/a-signer";
-export const handler = async () => [part, typeof (await import("@aws-sdk/client-any"))];\n`,
+    "src/functions/standalone/sign.ts": `import { sign } from "@aws-sdk/a-signer";
+export const handler = async () => sign(typeof (await import("@aws-sdk/client-any")));\n`,
   });
   try {
     const { functions: [{ packages }] } = await buildJson(project);
