@@ -168,8 +168,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
       "`enums`",
     advice:
       "List the labels explicitly, such as s IN ('medium', 'high') for s > 'low', or compare " +
-      "array_position(ARRAY['low', 'medium', 'high'], s::text). Labels in alphabetical order need " +
-      "neither.",
+      "array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },

@@ -12,7 +12,6 @@ import { keywordSet } from "../../../sql/list_words.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import type { Lowering } from "./lowered.ts";
-import { columnsOfEnum } from "./sql_text.ts";
 
 /** Use of the order of an enum's labels in a statement. */
 export interface OrderUse {
@@ -31,11 +30,6 @@ const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
 const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 /** Functions that select by the order of their arguments. */
 const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);
-/** Functions that return an argument, and so its enum. */
-const TRANSPARENT: ReadonlySet<string> = keywordSet(`
-  COALESCE NULLIF GREATEST LEAST MIN MAX FIRST_VALUE LAST_VALUE NTH_VALUE LAG LEAD ANY_VALUE MODE
-  UNNEST ARRAY_AGG ARRAY_APPEND ARRAY_PREPEND ARRAY_CAT ROW ARRAY ANY ALL SOME PERCENTILE_DISC CAST
-`);
 /** Keywords that end an operand, or that cannot be an alias or column without quotes. */
 const RESERVED: ReadonlySet<string> = keywordSet(`
   ALL ANALYSE ANALYZE AND ANY AS ASC BETWEEN BY CASE CHECK COLLATE CONSTRAINT CREATE
@@ -63,7 +57,7 @@ const SORT_ENDS: ReadonlySet<string> = keywordSet(`
 const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
 
 /** Checks whether the labels of an enum are in text order, so that text compares like the enum. */
-function hasTextOrder({ labels }: DeclaredEnum): boolean {
+export function hasTextOrder({ labels }: DeclaredEnum): boolean {
   return labels.every((label, at) =>
     at === 0 || Buffer.compare(Buffer.from(labels[at - 1]), Buffer.from(label)) < 0
   );
@@ -83,13 +77,11 @@ interface Names {
  * Reads the names of a statement.
  *
  * @param only Table whose columns a definition names.
- * @param read Further tables that it reads.
  */
 function readNames(
   reader: StatementReader,
   state: DeclaredSchema,
-  only?: DeclaredTable,
-  read: readonly DeclaredTable[] = [],
+  only: DeclaredTable | undefined,
 ): Names {
   const named = new Set<string>();
   for (let at = 0; at < reader.size; at++) if (reader.isName(at)) named.add(readPart(reader, at));
@@ -98,8 +90,6 @@ function readNames(
   const used = [
     ...all.filter((table) => table === only || named.has(table.name)),
     ...views.flatMap((view) => listTables(state, view)),
-    ...read,
-    ...only === undefined ? [] : [only],
   ].flatMap(({ columns }) => columns);
   const texts = only === undefined
     ? [reader, ...views.map(({ text }) => parseStatement(text))]
@@ -172,7 +162,7 @@ function operandAfter(reader: StatementReader, from: number): Range {
     if (key === ")" || key === "]") break;
     if (key === "CASE") cases++;
     else if (key === "END" && cases > 0) cases--;
-    else if (cases === 0 && endsOperand(key) && !(at === from && TRANSPARENT.has(key))) break;
+    else if (cases === 0 && at > from && endsOperand(key)) break;
   }
   return [from, Math.min(at, reader.size)];
 }
@@ -186,22 +176,19 @@ function isNumber(reader: StatementReader, [from, to]: Range): boolean {
 /**
  * Finds what may use the order of an enum's labels: `<` and similar operators, BETWEEN, ORDER BY,
  * `min()` and `greatest()`, on a value that is an enum or of unknown type in a statement that reads
- * one. Enums whose labels are in text order compare as text, and are not found.
+ * one.
  *
  * @param reader The statement.
  * @param state Declarations before it.
  * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
  * INDEX.
- * @param read Tables that a stored statement reads, which may have other names by now.
  */
 export function findOrderUses(
   reader: StatementReader,
   state: DeclaredSchema,
   table?: DeclaredTable,
-  read: readonly DeclaredTable[] = [],
 ): readonly OrderUse[] {
-  const enums = new Map([...state.enums].filter(([, type]) => !hasTextOrder(type)));
-  const names = readNames(reader, { ...state, enums }, table, read);
+  const names = readNames(reader, state, table);
   // a number in ORDER BY is the place of an output
   const outputs = names.possible.filter((type) => namesColumn(reader, type, names));
   const uses: OrderUse[] = [];
@@ -259,7 +246,7 @@ function listSortKeys(reader: StatementReader, at: number): Range[] {
 
 /**
  * Returns the enums that an expression may have: those of the columns and types that it names,
- * except within calls of other functions, before a cast, and where it only tests equality.
+ * except before a cast, and where it only tests equality.
  */
 function findEnums(reader: StatementReader, [from, to]: Range, names: Names): DeclaredEnum[] {
   // an enum has no operators but comparisons
@@ -267,13 +254,9 @@ function findEnums(reader: StatementReader, [from, to]: Range, names: Names): De
   const found: DeclaredEnum[] = [];
   for (let at = from; at < to;) {
     const end = reader.nameEnd(at);
-    const isCall = end > at && reader.is(end, "(") && !isKeyword(reader, end - 1);
-    if (isCall && !reader.isOneOf(end - 1, TRANSPARENT)) at = reader.next(end);
-    else if (end === at) at++;
-    else {
-      if (!isCall) found.push(...getEnums(reader, at, end, names));
-      at = end;
-    }
+    const isCall = reader.is(end, "(") && !isKeyword(reader, end - 1);
+    if (end > at && !isCall) found.push(...getEnums(reader, at, end, names));
+    at = Math.max(end, at + 1);
   }
   return found;
 }
@@ -308,8 +291,8 @@ function onlyReads(reader: StatementReader): boolean {
 }
 
 /**
- * Rejects a statement that uses the order of an enum's labels, and values that are not labels. A
- * query that only reads gets a warning.
+ * Rejects a statement that uses the order of an enum's labels. A query that only reads gets a
+ * warning, unless the labels are in text order.
  *
  * @param lowering The statement; receives warnings and refusals.
  * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
@@ -319,11 +302,13 @@ export function checkOrder(
   { reader, before, t }: Lowering,
   table: DeclaredTable | undefined,
 ): void {
+  const isRead = onlyReads(reader);
   for (const { what, types } of findOrderUses(reader, before, table)) {
+    if (isRead && types.every(hasTextOrder)) continue;
     const enums = types.map((type) => type.name).join(", ");
     const message =
       `${what}: the enum ${enums} is ordered by position, but text is ordered alphabetically`;
-    if (onlyReads(reader)) t.warn("type-enum-order", message, enums);
+    if (isRead) t.warn("type-enum-order", message, enums);
     else t.refuse("type-enum-unproven", message, enums);
   }
 }
@@ -338,56 +323,4 @@ export function warnOfOrder(column: string, type: DeclaredEnum, t: StatementTran
       "another order",
     type.name,
   );
-}
-
-/** ALTER TYPE of an enum. */
-export interface EnumChange extends Lowering {
-  /** The enum before the change. */
-  readonly found: DeclaredEnum;
-}
-
-/** Rejects the change of an enum. */
-export function refuseChange(
-  { found: { name }, t }: EnumChange,
-  what: string,
-  entry = "type-enum-change",
-): void {
-  t.refuse(entry, what, name);
-}
-
-/** Returns the views, CHECKs, indexes and generated columns that use the order of an enum. */
-function findStoredOrders(state: DeclaredSchema, type: DeclaredEnum): string[] {
-  const uses = (text: string, table?: DeclaredTable, read?: DeclaredTable[]): boolean =>
-    findOrderUses(parseStatement(text), state, table, read)
-      .some(({ types }) => types.includes(type));
-  return [
-    ...[...state.views.values()].filter((view) =>
-      uses(view.text, undefined, listTables(state, view))
-    ),
-    ...[...state.tables.values()].flatMap((table) => [
-      ...table.constraints.filter(({ kind, text }) => kind === "check" && uses(text, table)),
-      ...table.indexes.filter(({ text }) => uses(text, table)),
-      ...table.columns.filter(({ generated }) => generated !== undefined && uses(generated, table)),
-    ]),
-  ].map(({ name }) => name);
-}
-
-/**
- * Checks whether stored expressions stay correct with other labels; otherwise rejects the change.
- * Warns about columns.
- */
-export function keepsOrder(change: EnumChange): boolean {
-  const { found, before, after, t } = change;
-  const changed = after.enums.get(getKey(found))!;
-  const stored = findStoredOrders(after, changed);
-  if (stored.length > 0) {
-    const users = stored.join(", ");
-    refuseChange(change, `a change of the enum ${found.name}, whose order is used by ${users}`);
-    return false;
-  }
-  if (!hasTextOrder(found)) return true;
-  for (const { table, column } of columnsOfEnum(before, found)) {
-    warnOfOrder(`${table}.${column.name}`, changed, t);
-  }
-  return true;
 }
