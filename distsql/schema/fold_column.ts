@@ -1,4 +1,4 @@
-import { readColumn, SERIAL } from "../syntax/column_definition.ts";
+import { type ColumnDefinition, SERIAL } from "../syntax/column_definition.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredColumn,
@@ -10,13 +10,7 @@ import {
 } from "./declared_schema.ts";
 import { chooseRelationName } from "./names.ts";
 import { readColumnPending } from "./pending_constraint.ts";
-import {
-  readNextval,
-  readObject,
-  readPart,
-  toObjectName,
-  type WrittenName,
-} from "./read_object.ts";
+import { readNextval, readObject, toObjectName, type WrittenName } from "./read_object.ts";
 import { changeTable } from "./schema_draft.ts";
 import { getTable, type TableFold } from "./table_fold.ts";
 
@@ -78,10 +72,9 @@ export function addIdentity(fold: TableFold, column: string, from: number, to: n
 }
 
 /** Adds a column to a table, and the constraints of its clauses to the pending ones. */
-export function addColumn(fold: TableFold, from: number, to: number): void {
+export function addColumn(fold: TableFold, definition: ColumnDefinition): void {
   const { schema, reader, key, pending } = fold;
-  const definition = readColumn(reader, from, to);
-  const name = readPart(reader, definition.name.end - 1);
+  const { name } = definition.name;
   const serial = isSerial(reader, definition.typeFrom);
   let column: DeclaredColumn = {
     name,

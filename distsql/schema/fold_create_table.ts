@@ -1,9 +1,10 @@
-import { isTableConstraint } from "../syntax/table_constraint.ts";
+import { readColumn } from "../syntax/column_definition.ts";
+import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
-import { addConstraints, readPending } from "./pending_constraint.ts";
+import { addConstraints, toPending } from "./pending_constraint.ts";
 import { finishTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
@@ -82,10 +83,10 @@ export function foldCreateTable(
   for (const [from, to] of reader.listIn(open)) {
     if (reader.key(from) === "LIKE") copyColumns(fold, from, to);
     else if (isTableConstraint(reader, from)) {
-      const constraint = readPending(fold, from, to);
+      const constraint = toPending(fold, readTableConstraint(reader, from, to));
       if (constraint) fold.pending.push(constraint);
       else changeColumn(schema, fold.key, readPart(reader, to - 1), { notNull: true });
-    } else addColumn(fold, from, to);
+    } else addColumn(fold, readColumn(reader, from, to));
   }
   const checks = fold.pending.filter((one) => one.kind === "check");
   const keys = fold.pending.filter((one) => hasIndex(one.kind))

@@ -1,6 +1,6 @@
 import { type DeclaredTable, findObject } from "../../schema/declared_schema.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
+import { readObject } from "../../schema/read_object.ts";
 import { type ColumnDefinition, readColumn } from "../../syntax/column_definition.ts";
 import { isTableConstraint } from "../../syntax/table_constraint.ts";
 import { deriveName, writeName } from "../../../sql/sql_name.ts";
@@ -48,12 +48,11 @@ function isArrayType(reader: StatementReader, { typeFrom, typeTo }: ColumnDefini
 }
 
 /** Writes a column of an enum as text with a CHECK of the labels. Other columns are not changed. */
-export function lowerColumn(from: number, to: number, scope: ColumnScope): void {
+export function lowerColumn(column: ColumnDefinition, to: number, scope: ColumnScope): void {
   const { reader, edits, before, table, t } = scope;
-  const column = readColumn(reader, from, to);
   const type = findObject(before.enums, readObject(reader, column.typeFrom));
   if (type === undefined || isArrayType(reader, column)) return;
-  const name = readPart(reader, column.name.end - 1);
+  const { name } = column.name;
   const declared = table?.columns.find((one) => one.name === name);
   const check = declared?.labelCheck ?? deriveName(scope.tableName, name, "enum");
   const constraint = writeName(check, scope.isQuoted || column.name.isQuoted);
@@ -101,7 +100,7 @@ export function lowerCreateTable(lowering: Lowering): StatementReader {
   const scope: ColumnScope = { ...lowering, edits, table, tableName: written.name, isQuoted };
   for (const [from, to] of reader.listIn(written.end)) {
     if (reader.is(from, "LIKE")) checkLike(scope, from, to);
-    else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
+    else if (!isTableConstraint(reader, from)) lowerColumn(readColumn(reader, from, to), to, scope);
   }
   return edits.isEmpty ? reader : parseStatement(edits.apply());
 }

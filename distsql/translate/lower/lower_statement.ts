@@ -6,11 +6,8 @@ import {
 import { foldWithNames } from "../../schema/fold_statement.ts";
 import { readLiteral } from "../../schema/literals.ts";
 import { readObject } from "../../schema/read_object.ts";
-import {
-  isNotValid,
-  isTableConstraint,
-  readTableConstraint,
-} from "../../syntax/table_constraint.ts";
+import { readAlterActions } from "../../syntax/alter_action.ts";
+import { isNotValid, type TableConstraint } from "../../syntax/table_constraint.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../../sql/statement_reader.ts";
@@ -38,24 +35,22 @@ function nameConstraints(
   if (names.size === 0 || !reader.is(0, "ALTER", "TABLE")) return reader;
   const edits = new TokenEdits(reader);
   const start = reader.nameEnd(reader.alteredTableAt());
-  for (const [from, to] of reader.alterActions()) {
-    const isConstraint = isTableConstraint(reader, from + 1);
-    if (isConstraint && !takesName(reader, from + 1, to)) continue;
+  for (const action of readAlterActions(reader)) {
+    const { from, to } = action;
+    const constraint = action.kind === "add_constraint" ? action.constraint : undefined;
+    if (constraint && !takesName(reader, constraint)) continue;
     for (const [at, name] of names) {
       if (at <= from || at >= to) continue;
       const isQuoted = `${reader.text(2, start)} ${reader.text(from, to)}`.includes('"');
       edits.insertBefore(at, `CONSTRAINT ${writeName(name, isQuoted)} `);
-      if (isConstraint && readTableConstraint(reader, from + 1, to).kind !== "primary_key") {
-        t.warn("constraint-name");
-      }
+      if (constraint && constraint.kind !== "primary_key") t.warn("constraint-name");
     }
   }
   return edits.isEmpty ? reader : parseStatement(edits.apply());
 }
 
 /** Checks whether a constraint becomes several statements, which must use its name. */
-function takesName(reader: StatementReader, from: number, to: number): boolean {
-  const constraint = readTableConstraint(reader, from, to);
+function takesName(reader: StatementReader, constraint: TableConstraint): boolean {
   if (constraint.kind === "unique" || constraint.kind === "primary_key") {
     return !constraint.usesIndex;
   }
