@@ -30,7 +30,7 @@ const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
 const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 /** Functions that select by the order of their arguments. */
 const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);
-/** Keywords that end an operand, or that cannot be an alias or column without quotes. */
+/** Keywords that cannot be an alias or column without quotes. */
 const RESERVED: ReadonlySet<string> = keywordSet(`
   ALL ANALYSE ANALYZE AND ANY AS ASC BETWEEN BY CASE CHECK COLLATE CONSTRAINT CREATE
   CROSS DEFAULT DELETE DESC DISTINCT DO ELSE END EXCEPT EXISTS FETCH FILTER FOR
@@ -40,8 +40,12 @@ const RESERVED: ReadonlySet<string> = keywordSet(`
   SELECT SET SIMILAR SOME SYMMETRIC TABLE THEN TO UNION UNIQUE UPDATE USING VALUES
   VIEW WHEN WHERE WINDOW WITH WITHIN
 `);
-/** Reserved words that may be part of an operand. */
-const OPERAND_TAILS: ReadonlySet<string> = new Set(["END", "COLLATE", "FILTER", "OVER"]);
+/** Keywords and symbols that end a comparison. */
+const BOUNDS: ReadonlySet<string> = new Set(
+  [...RESERVED, ",", ";", ":=", "=>", ...EQUALITY].filter((word) =>
+    !["ALL", "ANY", "SOME", "COLLATE", "FILTER", "OVER"].includes(word)
+  ),
+);
 const CONSTANTS: ReadonlySet<string> = keywordSet(`
   ARRAY NULL TRUE FALSE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP
   CURRENT_USER
@@ -134,43 +138,26 @@ export function listAliases(reader: StatementReader): string[] {
   return aliases;
 }
 
-function endsOperand(key: string): boolean {
-  return key === "," || key === ";" || ORDERING.has(key) || EQUALITY.has(key) || key === ":=" ||
-    key === "=>" || (RESERVED.has(key) && !OPERAND_TAILS.has(key));
-}
-
-/** Returns the operand that ends before a position. */
-function operandBefore(reader: StatementReader, end: number): Range {
-  let at = end;
-  for (let depth = 0, cases = 0; at > 0; at--) {
-    const key = reader.key(at - 1);
+/** Returns the comparison around an operator, with both operands. */
+function findComparison(reader: StatementReader, at: number): Range {
+  const isBetween = reader.is(at, "BETWEEN");
+  let from = isBetween && reader.is(at - 1, "NOT") ? at - 1 : at;
+  for (let depth = 0; from > 0; from--) {
+    const key = reader.key(from - 1);
     if (key === ")" || key === "]") depth++;
     else if ((key === "(" || key === "[") && depth-- === 0) break;
-    else if (depth > 0) continue;
-    else if (key === "END") cases++;
-    else if (key === "CASE" && cases > 0) cases--;
-    else if (cases === 0 && endsOperand(key)) break;
+    else if (depth === 0 && BOUNDS.has(key)) break;
   }
-  return [at, end];
-}
-
-/** Returns the operand that starts at a position. */
-function operandAfter(reader: StatementReader, from: number): Range {
-  let at = from;
-  for (let cases = 0; at < reader.size; at = reader.next(at)) {
-    const key = reader.key(at);
-    if (key === ")" || key === "]") break;
-    if (key === "CASE") cases++;
-    else if (key === "END" && cases > 0) cases--;
-    else if (cases === 0 && at > from && endsOperand(key)) break;
+  let to = isBetween ? reader.findEnd("AND", at) + 1 : at + 1;
+  while (to < reader.size && ![")", "]"].includes(reader.key(to)) && !reader.isOneOf(to, BOUNDS)) {
+    to = reader.next(to);
   }
-  return [from, Math.min(at, reader.size)];
+  return [from, Math.min(to, reader.size)];
 }
 
 /** Checks for a number, which is never an enum. */
-function isNumber(reader: StatementReader, [from, to]: Range): boolean {
-  const start = reader.skip(from, "-");
-  return to === start + 1 && reader.token(start)?.kind === "number";
+function isNumber(reader: StatementReader, at: number): boolean {
+  return reader.token(at)?.kind === "number";
 }
 
 /**
@@ -193,32 +180,29 @@ export function findOrderUses(
   const outputs = names.possible.filter((type) => namesColumn(reader, type, names));
   const uses: OrderUse[] = [];
 
-  function add(what: string, operands: readonly Range[]): void {
-    if (operands.some((operand) => isNumber(reader, operand))) return;
-    const found = operands.map((operand) => findEnums(reader, operand, names));
-    const types = new Set(found.flat());
-    const operand = operands[found.findIndex((types) => types.length > 0)];
-    if (types.size > 0) {
-      uses.push({ types: [...types], what: `${what} ${reader.text(...operand)}` });
+  function add(
+    what: string,
+    [from, to]: Range,
+    types: readonly DeclaredEnum[] = findEnums(reader, [from, to], names),
+  ): void {
+    if (types.length > 0) {
+      uses.push({ types: [...new Set(types)], what: `${what}${reader.text(from, to)}` });
     }
   }
 
   for (let at = 0; at < reader.size && names.possible.length > 0; at++) {
     const key = reader.key(at);
-    if (ORDERING.has(key)) add(key, [operandBefore(reader, at), operandAfter(reader, at + 1)]);
-    else if (key === "BETWEEN") {
-      const value = operandBefore(reader, reader.is(at - 1, "NOT") ? at - 1 : at);
-      const and = reader.findEnd("AND", at);
-      add("BETWEEN on", [value, [at + 1, and], operandAfter(reader, and + 1)]);
+    if (ORDERING.has(key) || key === "BETWEEN") {
+      if (isNumber(reader, at - 1) || isNumber(reader, at + 1)) continue;
+      const hasCase = reader.is(at - 1, "END") || reader.is(at + 1, "CASE");
+      add("", findComparison(reader, at), hasCase ? names.possible : undefined);
     } else if (reader.is(at, "ORDER", "BY")) {
-      for (const range of listSortKeys(reader, at)) {
-        if (!isNumber(reader, range)) add("ORDER BY", [range]);
-        else if (outputs.length > 0) {
-          uses.push({ types: outputs, what: `ORDER BY ${reader.text(...range)}` });
-        }
+      for (const [from, to] of listSortKeys(reader, at)) {
+        const isPlace = to === from + 1 && isNumber(reader, from);
+        add("ORDER BY ", [from, to], isPlace ? outputs : undefined);
       }
-    } else if (EXTREMES.has(key) && reader.key(at + 1) === "(" && reader.key(at - 1) !== ".") {
-      add(`${key.toLowerCase()}() of`, reader.listIn(at + 1));
+    } else if (EXTREMES.has(key) && reader.is(at + 1, "(") && !reader.is(at - 1, ".")) {
+      add(key.toLowerCase(), [at + 1, reader.next(at + 1)]);
     }
   }
   return uses;
@@ -255,7 +239,8 @@ function findEnums(reader: StatementReader, [from, to]: Range, names: Names): De
   for (let at = from; at < to;) {
     const end = reader.nameEnd(at);
     const isCall = reader.is(end, "(") && !isKeyword(reader, end - 1);
-    if (end > at && !isCall) found.push(...getEnums(reader, at, end, names));
+    const isTested = at > from && reader.isOneOf(at - 1, BEFORE_OTHERS);
+    if (end > at && !isCall && !isTested) found.push(...getEnums(reader, at, end, names));
     at = Math.max(end, at + 1);
   }
   return found;
@@ -272,8 +257,7 @@ function getEnums(
     reader.token(end)?.kind === "string";
   const isCast = reader.is(end, "AS") && reader.is(reader.nameEnd(end + 1), ")");
   const isOther = isCast || isKeyword(reader, at) || reader.isOneOf(at, CONSTANTS) ||
-    reader.isOneOf(at - 1, BEFORE_OTHERS) || reader.isOneOf(end, AFTER_OTHERS) ||
-    reader.is(end, "NOT", "IN");
+    reader.isOneOf(end, AFTER_OTHERS) || reader.is(end, "NOT", "IN");
   if (isOther) return [];
   if (isType) return possible.filter((type) => type.name === name);
   const own = columns.filter((column) => column.name === name);

@@ -13,7 +13,7 @@ const seed = testSeed;
 
 const LABELS = ["low", "medium", "high", "a", "B", "it's", "ä", "z z", "日本"];
 const ORDERED =
-  "CREATE TYPE st AS ENUM ('low', 'medium', 'high'); CREATE TABLE t (id int PRIMARY KEY, s st, n int);";
+  "CREATE TYPE st AS ENUM ('low', 'medium', 'high'); CREATE TABLE t (id int PRIMARY KEY, s st, n int, late boolean);";
 /** Statements about an enum whose order they do not use. */
 const SAFE = [
   "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
@@ -74,6 +74,8 @@ for (const sql of WARNED) {
 }
 
 const REFUSED = [
+  "UPDATE t SET late = s > 'low'",
+  "UPDATE t SET late = CASE WHEN n > 1 THEN s ELSE 'high' END < 'low'",
   "DELETE FROM t WHERE 'medium' >= t.s",
   "UPDATE t SET n = 1 WHERE s NOT BETWEEN 'low' AND 'medium'",
   "UPDATE t SET n = 1 WHERE coalesce(s, 'low') < (CASE WHEN n > 1 THEN s ELSE 'high' END)",
