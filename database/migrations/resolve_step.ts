@@ -80,7 +80,7 @@ async function resolveTruncation(
 ): Promise<MigrationStep> {
   const table = await tableToEmpty(truncation, context);
   if (table === truncation.tables[truncation.place]) return step;
-  return { ...step, sql: `DELETE FROM ${table}`, batch: { verb: "delete", table } };
+  return { ...step, sql: `DELETE FROM ${table}` };
 }
 
 async function resolveAddition(

@@ -221,10 +221,7 @@ function renameIn(
     const check = writeName(column.labelCheck ?? "", true);
     const [set, where] = [`${name} = ${quoteLiteral(label)}`, `${name} = ${quoteLiteral(old)}`];
     result.drops.push(writeAlterTable(table, `DROP CONSTRAINT ${check}`));
-    result.updates.push({
-      sql: `UPDATE ${table} SET ${set} WHERE ${where};`,
-      batch: { verb: "update", table, set, where },
-    });
+    result.updates.push({ sql: `UPDATE ${table} SET ${set} WHERE ${where};` });
     const definition = writeLabelCheck(name, labels);
     result.checks.push(writeAlterTable(table, `ADD CONSTRAINT ${check} ${definition}`));
   }

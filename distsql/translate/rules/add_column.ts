@@ -65,13 +65,9 @@ function defaultSteps(
     }
   }
   const table = target.table.text;
-  const where = `${text} IS NULL`;
   return [
     step(`${target.head} ALTER COLUMN ${text} SET DEFAULT ${value};`),
-    {
-      sql: `UPDATE ${table} SET ${text} = ${value} WHERE ${where};`,
-      batch: { verb: "update", table, set: `${text} = ${value}`, where },
-    },
+    step(`UPDATE ${table} SET ${text} = ${value} WHERE ${text} IS NULL;`),
   ];
 }
 
