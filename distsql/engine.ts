@@ -21,7 +21,7 @@ export {
   runRecreation,
 } from "./recreate/execute.ts";
 export { estimateRows, readTableSchema } from "./recreate/read_current.ts";
-export { type JobState, pollJob, readJobState } from "./recreate/poll_job.ts";
+export { pollJob, readJob } from "./recreate/poll_job.ts";
 export type { RecreationPlan } from "./recreate/recreation_plan.ts";
 export type { TableSchema } from "./schema/table_schema.ts";
 export { getIncompatibility } from "./registry/incompatibilities.ts";
