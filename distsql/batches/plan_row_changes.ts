@@ -1,8 +1,9 @@
+import { readName } from "../../sql/sql_name.ts";
 import { getIncompatibility } from "../registry/incompatibilities.ts";
 import { toTableSchema } from "../schema/to_table_schema.ts";
 import type { IncomingForeignKey, TableSchema } from "../schema/table_schema.ts";
 import { type DeclaredSchema, findObject, getKey } from "../schema/declared_schema.ts";
-import { readObject, type WrittenName } from "../schema/read_object.ts";
+import type { WrittenName } from "../schema/read_object.ts";
 import type { DistSqlStep } from "../translate/context/translation.ts";
 import type { RunSql } from "../../sql/session.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
@@ -96,7 +97,7 @@ async function findRelation(
   const table = findObject(before.tables, name);
   if (table?.isComplete === true) return toTableSchema(table, before);
   if (findObject(before.views, name) !== undefined) return "other";
-  return await readRelation(run, readObject(parseStatement(rows.liveName(keyOf(name))), 0));
+  return await readRelation(run, readName(parseStatement(rows.liveName(keyOf(name))), 0));
 }
 
 async function readScope(
@@ -141,7 +142,7 @@ async function isSkipped(
   { ifTable, ifNoColumn }: PlannedStatement,
   find: FindRelation,
 ): Promise<boolean> {
-  const parse = (name: string): WrittenName => readObject(parseStatement(name), 0);
+  const parse = (name: string): WrittenName => readName(parseStatement(name), 0);
   if (ifTable !== undefined && await find(parse(ifTable)) === undefined) return true;
   const table = ifNoColumn && await find(parse(ifNoColumn.table));
   return table !== undefined && table !== "other" &&
@@ -154,7 +155,7 @@ function noteFunction(reader: StatementReader, functions: Set<string>): void {
   const at = reader.skip(1, "OR", "REPLACE");
   const isFunction = reader.is(at, "FUNCTION") || reader.is(at, "PROCEDURE") ||
     reader.is(at, "AGGREGATE");
-  if (isFunction) functions.add(readObject(reader, at + 1).name);
+  if (isFunction) functions.add(readName(reader, at + 1).name);
 }
 
 /** Checks whether a change certainly fits into one transaction when it runs. */

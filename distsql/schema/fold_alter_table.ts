@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import {
   type ActionOf,
   type AlterAction,
@@ -12,7 +13,6 @@ import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts"
 import { foldRenameRelation } from "./fold_objects.ts";
 import { addConstraints, toPending } from "./pending_constraint.ts";
 import { finishTable, getTable, type TableFold } from "./table_fold.ts";
-import { readObject } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
 import {
   dropColumn,
@@ -39,7 +39,7 @@ function takeOverIndex(
   { schema, reader, key }: TableFold,
   { name, kind, bodyFrom, to }: TableConstraint,
 ): void {
-  const index = readObject(reader, reader.find("INDEX", bodyFrom, to) + 1).name;
+  const index = readName(reader, reader.find("INDEX", bodyFrom, to) + 1).name;
   changeTable(schema, key, ({ indexes, constraints }) => {
     const found = indexes.find((one) => one.name === index);
     const constraint = {
@@ -155,7 +155,7 @@ export function foldAlterTable(
   names: Map<number, string>,
 ): void {
   if (asyncTableAt(reader) >= 0) return;
-  const written = readObject(reader, reader.alteredTableAt());
+  const written = readName(reader, reader.alteredTableAt());
   const table = findObject(schema.tables, written);
   if (table === undefined) return foldRenameRelation(schema, reader);
   const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };

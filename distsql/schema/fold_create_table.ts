@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import { readColumn } from "../syntax/column_definition.ts";
 import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
@@ -6,7 +7,7 @@ import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, toPending } from "./pending_constraint.ts";
 import { finishTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
-import { readObject, readPart, toObjectName } from "./read_object.ts";
+import { readPart, toObjectName } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
 
 /**
@@ -64,7 +65,7 @@ export function foldCreateTable(
   names: Map<number, string>,
 ): void {
   const nameAt = reader.skip(at, "IF", "NOT", "EXISTS");
-  const written = readObject(reader, nameAt);
+  const written = readName(reader, nameAt);
   const open = written.end;
   const name = toObjectName(written);
   if (nameAt > at && isRelationName(schema, name.schema, name.name)) return;
@@ -99,7 +100,7 @@ export function foldCreateTable(
 
 /** Copies the columns of `LIKE other`; for an unknown table the result is incomplete. */
 function copyColumns({ schema, reader, key }: TableFold, from: number, to: number): void {
-  const source = findObject(schema.tables, readObject(reader, from + 1));
+  const source = findObject(schema.tables, readName(reader, from + 1));
   const including = new Set<string>();
   for (let at = from + 2; at < to; at++) {
     if (reader.is(at, "INCLUDING")) including.add(reader.key(at + 1));

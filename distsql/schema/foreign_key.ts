@@ -29,14 +29,12 @@ export function parseForeignKey(definition: string, column?: string): ForeignKey
   const columns = column === undefined ? namesIn(2) : [column];
   const at = reader.find("REFERENCES", 0);
   const target = readName(reader, at + 1);
-  const parts: string[] = [];
-  for (let i = at + 1; i < target.end; i += 2) parts.push(getName(reader.token(i)!));
   const hasTargets = reader.key(target.end) === "(";
   const restFrom = hasTargets ? reader.next(target.end) : target.end;
   return {
     columns,
-    schema: parts.length > 1 ? parts.at(-2) : undefined,
-    table: parts.at(-1) ?? "",
+    schema: target.schema,
+    table: target.name,
     targets: hasTargets ? namesIn(target.end) : [],
     rest: stripNotValid(reader.text(restFrom, reader.size)),
   };

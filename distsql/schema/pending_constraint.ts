@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import type { ColumnClause, ColumnDefinition } from "../syntax/column_definition.ts";
 import type { TableConstraint } from "../syntax/table_constraint.ts";
 import {
@@ -9,7 +10,7 @@ import {
 } from "./declared_schema.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName, CONSTRAINT_LABELS } from "./names.ts";
-import { readObject, readPart } from "./read_object.ts";
+import { readPart } from "./read_object.ts";
 import { changeColumn, changeTable } from "./schema_draft.ts";
 import { getTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
 
@@ -23,7 +24,7 @@ function readReferences(
   const at = reader.find("REFERENCES", from, to);
   if (at < 0) return undefined;
   const self = getTable(fold);
-  const name = readObject(reader, at + 1);
+  const name = readName(reader, at + 1);
   const isSelf = name.name === self.name &&
     (name.schema === undefined || name.schema === self.schema);
   const table = isSelf ? self : findObject(schema.tables, name);

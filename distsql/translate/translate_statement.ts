@@ -1,6 +1,6 @@
+import { readName } from "../../sql/sql_name.ts";
 import { findObject, getKey } from "../schema/declared_schema.ts";
 import { readAlterActions } from "../syntax/alter_action.ts";
-import { readObject } from "../schema/read_object.ts";
 import { RecreationRequiredError } from "./context/errors.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { addsColumnWithNamedConstraint, countActions } from "./rules/alter_table.ts";
@@ -51,7 +51,7 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 /** True if an identity is added to a column other than bigint, which recreates the table at run time. */
 function addsIdentityByRecreation(statement: StatementReader, t: StatementTranslation): boolean {
   if (!statement.is(0, "ALTER", "TABLE")) return false;
-  const written = readObject(statement, statement.alteredTableAt());
+  const written = readName(statement, statement.alteredTableAt());
   const table = findObject(t.before.tables, written);
   return table !== undefined && readAlterActions(statement).some((action) => {
     if (action.kind !== "alter_column" || action.change !== "add_identity") return false;
@@ -65,7 +65,7 @@ function refuseViews(statement: StatementReader, t: StatementTranslation): void 
   const { tables, views } = t.before;
   const table = findObject(
     tables,
-    readObject(statement, statement.alteredTableAt()),
+    readName(statement, statement.alteredTableAt()),
   );
   if (table === undefined) return;
   for (const view of views.values()) {

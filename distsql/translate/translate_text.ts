@@ -1,7 +1,6 @@
 import { type CommentedKey, findCommentedKeys } from "../../sql/commented_keys.ts";
 import type { RecreationRequiredError, UnsupportedStatementError } from "./context/errors.ts";
 import type { DeclaredSchema } from "../schema/declared_schema.ts";
-import { readObject } from "../schema/read_object.ts";
 import { type DistSqlOptions, resolveOptions } from "./context/options.ts";
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements, type SqlStatement } from "../../sql/statement.ts";
@@ -107,7 +106,7 @@ function findDroppedSequences(
   for (const [place, reader] of readers.entries()) {
     if (!reader.is(0, "DROP", "SEQUENCE")) continue;
     for (const [at] of reader.list(reader.skip(2, "IF", "EXISTS"), reader.size)) {
-      const { name } = readObject(reader, at);
+      const { name } = readName(reader, at);
       const isNamed = sources.some(({ text }) =>
         text !== sources[place].text && text.toLowerCase().includes(name.toLowerCase())
       );

@@ -1,6 +1,7 @@
+import { readName } from "../../../sql/sql_name.ts";
 import { type ActionOf, type AlterAction, readAlterActions } from "../../syntax/alter_action.ts";
 import { type DeclaredColumn, findObject, getKey } from "../../schema/declared_schema.ts";
-import { readNextval, readObject } from "../../schema/read_object.ts";
+import { readNextval } from "../../schema/read_object.ts";
 import { asyncTableAt } from "../../syntax/statement_table.ts";
 import { parseStatement } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
@@ -57,7 +58,7 @@ function lowerSerial(
       return "done";
     case "type": {
       if (changesDefault(alteration, column.name)) return "keep";
-      const { name } = readObject(reader, valueAt);
+      const { name } = readName(reader, valueAt);
       if (!INTEGERS.has(name)) {
         t.refuse(
           "serial-sequence",
@@ -123,7 +124,7 @@ export function lowerAlterTable(lowering: Lowering): Lowered[] {
   const { reader, before } = lowering;
   if (asyncTableAt(reader) >= 0) return [reader];
   const nameAt = reader.alteredTableAt();
-  const written = readObject(reader, nameAt);
+  const written = readName(reader, nameAt);
   const alteration: Alteration = {
     ...lowering,
     table: findObject(before.tables, written),

@@ -6,8 +6,8 @@ import {
   getKey,
 } from "../../schema/declared_schema.ts";
 import type { ActionOf } from "../../syntax/alter_action.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
-import { deriveName, writeName } from "../../../sql/sql_name.ts";
+import { readPart } from "../../schema/read_object.ts";
+import { deriveName, readName, writeName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import type { Alteration } from "./lowered.ts";
 import { warnOfOrder } from "./enum_order.ts";
@@ -69,7 +69,7 @@ export function lowerType(
   const { reader, before, after, head, table, t } = alteration;
   const usingAt = reader.find("USING", typeAt, end);
   const typeTo = reader.findEnd("COLLATE", typeAt, usingAt < 0 ? end : usingAt);
-  const written = readObject(reader, typeAt);
+  const written = readName(reader, typeAt);
   const isArray = written.end < typeTo &&
     (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
   const to = findObject(before.enums, written);

@@ -6,8 +6,8 @@ import {
   getKey,
 } from "../../schema/declared_schema.ts";
 import { readLabel, readLiteral } from "../../schema/literals.ts";
-import { readObject, toObjectName } from "../../schema/read_object.ts";
-import { writeName } from "../../../sql/sql_name.ts";
+import { toObjectName } from "../../schema/read_object.ts";
+import { readName, writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { tokenize } from "../../../sql/tokenize.ts";
 import { hasTextOrder, warnOfOrder } from "./enum_order.ts";
@@ -53,7 +53,7 @@ function changeLabels({ found, before, after, t }: EnumChange): readonly string[
  * a CHECK.
  */
 export function lowerCreateEnum({ reader, before, t }: Lowering): void {
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const { name } = written;
   const open = written.end + 2;
   t.apply("type-enum-check");
@@ -106,7 +106,7 @@ function lowerAddValue(change: EnumChange, at: number): Lowered[] {
  */
 export function lowerAlterEnum(lowering: Lowering): Lowered[] | undefined {
   const { reader, before, after, t } = lowering;
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const found = findObject(before.enums, written);
   if (found === undefined) return undefined;
   t.apply("type-enum-check");
@@ -127,7 +127,7 @@ export function lowerAlterEnum(lowering: Lowering): Lowered[] | undefined {
 /** Translates DROP TYPE, which needs no statement. */
 export function lowerDropEnum({ reader, before, t }: Lowering): Lowered[] | undefined {
   const names = reader.list(reader.skip(2, "IF", "EXISTS"), reader.droppedEnd());
-  const found = names.flatMap(([at]) => findObject(before.enums, readObject(reader, at)) ?? []);
+  const found = names.flatMap(([at]) => findObject(before.enums, readName(reader, at)) ?? []);
   if (found.length < names.length) return undefined;
   t.apply("type-enum-check");
   const keys = new Set(found.map(getKey));

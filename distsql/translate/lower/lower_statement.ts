@@ -5,10 +5,9 @@ import {
 } from "../../schema/declared_schema.ts";
 import { foldWithNames } from "../../schema/fold_statement.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readObject } from "../../schema/read_object.ts";
 import { readAlterActions } from "../../syntax/alter_action.ts";
 import { isNotValid, type TableConstraint } from "../../syntax/table_constraint.ts";
-import { writeName } from "../../../sql/sql_name.ts";
+import { readName, writeName } from "../../../sql/sql_name.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
@@ -84,7 +83,7 @@ function checkFunction(lowering: Lowering): void {
 function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string | undefined {
   const end = reader.findEnd(new Set(["AS", "RETURN", "BEGIN"]), 1);
   for (let at = 0; at < end; at = Math.max(reader.nameEnd(at), at + 1)) {
-    const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
+    const found = reader.isName(at) ? findObject(state.enums, readName(reader, at)) : undefined;
     if (found) return found.name;
   }
   return undefined;
@@ -96,7 +95,7 @@ function lowerGrant({ reader, before, t }: Lowering): Lowered[] {
   if (!reader.is(on + 1, "TYPE")) return [reader];
   const end = reader.find(new Set(["TO", "FROM"]), on);
   const isEnum = reader.list(on + 2, end).every(([at]) =>
-    findObject(before.enums, readObject(reader, at)) !== undefined
+    findObject(before.enums, readName(reader, at)) !== undefined
   );
   if (!isEnum) return [reader];
   t.apply("type-enum-check");
@@ -113,7 +112,7 @@ function lowerExpressions(lowering: Lowering, table?: DeclaredTable): StatementR
 function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
   const { reader, before, after } = lowering;
   if (before.enums.size === 0) return lowerCreateTable(lowering);
-  const name = readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS"));
+  const name = readName(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS"));
   const lowered = lowerExpressions(lowering, findObject(after.tables, name));
   return lowerCreateTable({ ...lowering, reader: lowered });
 }
@@ -121,13 +120,13 @@ function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
 function lowerCreate(lowering: Lowering): Lowered[] {
   const { reader, before, t } = lowering;
   if (reader.is(1, "TYPE")) {
-    if (!reader.is(readObject(reader, 2).end, "AS", "ENUM", "(")) return [reader];
+    if (!reader.is(readName(reader, 2).end, "AS", "ENUM", "(")) return [reader];
     lowerCreateEnum(lowering);
     return [];
   }
   if (reader.is(1, "DOMAIN")) {
-    const written = readObject(reader, 2);
-    const base = findObject(before.enums, readObject(reader, reader.skip(written.end, "AS")));
+    const written = readName(reader, 2);
+    const base = findObject(before.enums, readName(reader, reader.skip(written.end, "AS")));
     if (base) t.refuse("type-enum-use", `a domain over the enum ${base.name}`, base.name);
     return base ? [] : [reader];
   }
@@ -140,7 +139,7 @@ function lowerCreate(lowering: Lowering): Lowered[] {
   if (reader.is(object, "TABLE")) return [lowerTable(lowering, object + 1)];
   if (!reader.is(object, "INDEX")) return [lowerExpressions(lowering)];
   const on = reader.find("ON", object);
-  const table = findObject(before.tables, readObject(reader, reader.skip(on + 1, "ONLY")));
+  const table = findObject(before.tables, readName(reader, reader.skip(on + 1, "ONLY")));
   return [lowerExpressions(lowering, table)];
 }
 
@@ -201,7 +200,7 @@ export function lowerStatement(
 
 /** Returns the table of an ALTER TABLE, with the columns that it has before or after. */
 function alteredTable({ reader, before, after }: Lowering): DeclaredTable | undefined {
-  const name = readObject(reader, reader.alteredTableAt());
+  const name = readName(reader, reader.alteredTableAt());
   const [old, table] = [findObject(before.tables, name), findObject(after.tables, name)];
   if (old === undefined || table === undefined) return table;
   const added = table.columns.filter((column) =>
