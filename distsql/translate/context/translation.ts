@@ -108,10 +108,6 @@ export interface TextScope {
   readonly options: ResolvedOptions;
   /** Declarations before the current statement, like PostgreSQL's catalog. */
   declared: DeclaredSchema;
-  /** Sequences that a later statement drops, and that no other statement names. */
-  readonly droppedSequences: ReadonlySet<string>;
-  /** Keys of sequences that the provider drops with an identity before the text drops them. */
-  readonly goneSequences: Set<string>;
   /** Numbers of generated constraint names, to keep them distinct within a text. */
   readonly names: Map<string, number>;
   /** Constraints that a later statement of the text validates. */

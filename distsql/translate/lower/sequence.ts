@@ -25,8 +25,7 @@ function serialColumn(
 }
 
 /**
- * Translates DROP SEQUENCE: omits sequences that were dropped with an identity; with CASCADE drops
- * the identity.
+ * Translates DROP SEQUENCE: with CASCADE also of an identity column, which becomes a plain one.
  */
 export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
   const cascades = reader.is(reader.size - 1, "CASCADE");
@@ -37,8 +36,7 @@ export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
   for (const [from, to] of reader.list(start, end)) {
     const sequence = findObject(before.sequences, readName(reader, from));
     const serial = sequence && serialColumn(before, sequence);
-    if (sequence && t.scope.goneSequences.has(getKey(sequence))) t.apply("serial-default");
-    else if (serial === undefined) kept.push(reader.text(from, to));
+    if (serial === undefined) kept.push(reader.text(from, to));
     else if (cascades) {
       t.apply("serial-default");
       const column = writeName(serial[1], true);
