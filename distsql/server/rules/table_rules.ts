@@ -1,6 +1,5 @@
 import { displayType, isKeyType, refuseType, typeName } from "./column_types.ts";
 import { child, children, getText, strings, type SyntaxNode } from "../syntax/syntax_tree.ts";
-import type { Statement } from "../syntax/statements.ts";
 import { TOO_MANY_KEYS } from "./index_rules.ts";
 import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
@@ -76,98 +75,83 @@ function isDeferrableKey(constraints: readonly SyntaxNode[]): boolean {
 const OBSERVED = "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10";
 const LINTED = "LINT 2026-08 (refused; text inferred)";
 
-const CLAUSES: readonly {
-  id: string;
-  text: string;
-  source: string;
-  has(node: SyntaxNode): boolean;
-}[] = [
-  {
-    id: "temporary-table",
-    text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
-    source: OBSERVED,
-    has: (node) => getText(child(node, "relation"), "relpersistence") === "t",
-  },
-  {
-    id: "unlogged-table",
-    text: "UNLOGGED table not supported for CREATE TABLE",
-    source: OBSERVED,
-    has: (node) => getText(child(node, "relation"), "relpersistence") === "u",
-  },
-  {
-    id: "partition",
-    text: "PARTITION BY clause not supported",
-    source: OBSERVED,
-    has: (node) => node.partspec !== undefined || node.partbound !== undefined,
-  },
-  {
-    id: "of-type",
-    text: "OF clause not supported",
-    source: LINTED,
-    has: (node) => node.ofTypename !== undefined,
-  },
-  {
-    id: "inherits",
-    text: "INHERITS clause not supported",
-    source: LINTED,
-    has: (node) => children(node, "inhRelations").length > 0 && node.partbound === undefined,
-  },
-  {
-    id: "tablespace",
-    text: "TABLESPACE not supported for CREATE TABLE",
-    source: LINTED,
-    has: (node) => Boolean(node.tablespacename),
-  },
-  {
-    id: "with",
-    text: "WITH not supported for CREATE TABLE",
-    source: LINTED,
-    has: (node) => children(node, "options").length > 0,
-  },
-  {
-    id: "on-commit",
-    text: "ON COMMIT not supported for CREATE TABLE",
-    source: LINTED,
-    has: (node) => !["", "ONCOMMIT_NOOP"].includes(getText(node, "oncommit")),
-  },
-  {
-    id: "compression",
-    text: "COMPRESSION not supported for CREATE TABLE",
-    source: LINTED,
-    has: (node) => columns(node).some((column) => Boolean(column.compression)),
-  },
-  {
-    id: "collate",
-    text: "COLLATE clause not supported",
-    source: OBSERVED,
-    has: (node) => columns(node).some((column) => column.collClause !== undefined),
-  },
-  {
-    id: "exclude",
-    text: "EXCLUDE constraint not supported",
-    source: LINTED,
-    has: (node) =>
-      tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
-  },
-  {
-    id: "deferrable-key",
-    text: "DEFERRABLE constraint not supported",
-    source: OBSERVED,
-    has: (node) =>
-      isDeferrableKey(tableConstraints(node)) ||
-      columns(node).some((column) => isDeferrableKey(columnConstraints(column))),
-  },
-];
-
-/** Refusals of CREATE TABLE and of column definitions. */
 export const TABLE_RULES: readonly RefusalRule[] = [
   ...rulesOn("CreateStmt", [
-    ...CLAUSES.map(({ id, text, source, has }) => ({
-      id: `table-${id}`,
-      source,
-      text,
-      when: ({ node }: Statement) => has(node),
-    })),
+    {
+      id: "table-temporary-table",
+      text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
+      source: OBSERVED,
+      when: ({ node }) => getText(child(node, "relation"), "relpersistence") === "t",
+    },
+    {
+      id: "table-unlogged-table",
+      text: "UNLOGGED table not supported for CREATE TABLE",
+      source: OBSERVED,
+      when: ({ node }) => getText(child(node, "relation"), "relpersistence") === "u",
+    },
+    {
+      id: "table-partition",
+      text: "PARTITION BY clause not supported",
+      source: OBSERVED,
+      when: ({ node }) => node.partspec !== undefined || node.partbound !== undefined,
+    },
+    {
+      id: "table-of-type",
+      text: "OF clause not supported",
+      source: LINTED,
+      when: ({ node }) => node.ofTypename !== undefined,
+    },
+    {
+      id: "table-inherits",
+      text: "INHERITS clause not supported",
+      source: LINTED,
+      when: ({ node }) => children(node, "inhRelations").length > 0 && node.partbound === undefined,
+    },
+    {
+      id: "table-tablespace",
+      text: "TABLESPACE not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => Boolean(node.tablespacename),
+    },
+    {
+      id: "table-with",
+      text: "WITH not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => children(node, "options").length > 0,
+    },
+    {
+      id: "table-on-commit",
+      text: "ON COMMIT not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => !["", "ONCOMMIT_NOOP"].includes(getText(node, "oncommit")),
+    },
+    {
+      id: "table-compression",
+      text: "COMPRESSION not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => columns(node).some((column) => Boolean(column.compression)),
+    },
+    {
+      id: "table-collate",
+      text: "COLLATE clause not supported",
+      source: OBSERVED,
+      when: ({ node }) => columns(node).some((column) => column.collClause !== undefined),
+    },
+    {
+      id: "table-exclude",
+      text: "EXCLUDE constraint not supported",
+      source: LINTED,
+      when: ({ node }) =>
+        tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
+    },
+    {
+      id: "table-deferrable-key",
+      text: "DEFERRABLE constraint not supported",
+      source: OBSERVED,
+      when: ({ node }) =>
+        isDeferrableKey(tableConstraints(node)) ||
+        columns(node).some((column) => isDeferrableKey(columnConstraints(column))),
+    },
     {
       id: "table-foreign-key",
       until: "2026-08-26",
