@@ -178,26 +178,22 @@ function probeAction(
   action: AlterAction,
   table: string,
 ): CatalogProbe | CatalogEvidence {
+  const named = (sql: string, name: string | undefined, effect: "adds" | "drops") =>
+    name === undefined || name === "" ? "unknown" : exists(sql, [table, name], effect);
+  if ("isGuarded" in action && action.isGuarded) return "run";
   switch (action.kind) {
-    case "add_column": {
-      const { name } = action.column.name;
-      if (name === "") return "unknown";
-      return action.isGuarded ? "run" : exists(COLUMN, [table, name], "adds");
-    }
-    case "add_constraint": {
-      const { name } = action.constraint;
-      return name === undefined ? "unknown" : exists(CONSTRAINT, [table, name.name], "adds");
-    }
+    case "add_column":
+      return named(COLUMN, action.column.name.name, "adds");
+    case "add_constraint":
+      return named(CONSTRAINT, action.constraint.name?.name, "adds");
     case "drop_column":
-      return action.isGuarded ? "run" : exists(COLUMN, [table, action.name], "drops");
+    case "rename_column":
+      return named(COLUMN, action.name, "drops");
     case "drop_constraint":
-      return action.isGuarded ? "run" : exists(CONSTRAINT, [table, action.name], "drops");
+    case "rename_constraint":
+      return named(CONSTRAINT, action.name, "drops");
     case "alter_column":
       return probeAlterColumn(reader, action, table);
-    case "rename_column":
-      return exists(COLUMN, [table, action.name], "drops");
-    case "rename_constraint":
-      return exists(CONSTRAINT, [table, action.name], "drops");
     case "rename_table":
       return exists(RELATION, [table], "drops");
     case "set_schema":
