@@ -1,5 +1,6 @@
 import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
+import type { WrittenName } from "../schema/read_object.ts";
 import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
 import { findUnsafeExpression, type UnsafeExpression } from "./find_unsafe.ts";
 import { listReferencing, type Relation } from "./relation.ts";
@@ -34,6 +35,30 @@ export interface BatchScope {
   readonly joined: Relation;
   /** Names of user-defined functions. */
   readonly functions: ReadonlySet<string>;
+}
+
+/** Finds a relation by its name. */
+export type FindRelation = (name: WrittenName) => Promise<Relation>;
+
+/**
+ * Reads the schema that decides about a change.
+ *
+ * @param change The statement, if it updates or deletes rows.
+ * @param find Finds a relation.
+ * @param functions Names of user-defined functions.
+ */
+export async function readScope(
+  change: RowChange | CompoundChange | undefined,
+  find: FindRelation,
+  functions: ReadonlySet<string>,
+): Promise<BatchScope> {
+  const plain = change === undefined || change.verb === "compound" ? undefined : change;
+  const joined = plain && readJoin(plain);
+  return {
+    table: plain && await find(plain.table),
+    joined: joined && await find(joined.table),
+    functions,
+  };
 }
 
 const HELPER_ADVICE =

@@ -8,7 +8,14 @@ import type { DistSqlStep } from "../translate/context/translation.ts";
 import type { RunSql } from "../../sql/session.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { countMatching, countReferencing, countRows } from "./count_rows.ts";
-import { type BatchRefusal, type BatchScope, decideBatch, readJoin } from "./decide_batch.ts";
+import {
+  type BatchRefusal,
+  type BatchScope,
+  decideBatch,
+  type FindRelation,
+  readJoin,
+  readScope,
+} from "./decide_batch.ts";
 import { keyOf, PendingRows } from "./pending_rows.ts";
 import {
   hasDeleteAction,
@@ -66,7 +73,7 @@ export async function planRowChanges(
     if (isSkipping) continue;
     const reader = parseStatement(sql);
     const change = readRowChange(sql);
-    const scope = await readScope(change, find, planning);
+    const scope = await readScope(change, find, planning.functions);
     if (change !== undefined) {
       const decision = refuseUndeclared(change, before, planning) ?? decideBatch(change, scope);
       if (!decision.isBatchable && !await fitsTransaction(change, scope, find, planning)) {
@@ -86,8 +93,6 @@ interface Planning {
   readonly functions: Set<string>;
 }
 
-type FindRelation = (name: WrittenName) => Promise<Relation>;
-
 /** Finds a relation among the declarations, else in the database. */
 async function findRelation(
   name: WrittenName,
@@ -98,20 +103,6 @@ async function findRelation(
   if (table?.isComplete === true) return toTableSchema(table, before);
   if (findObject(before.views, name) !== undefined) return "other";
   return await readRelation(run, readName(parseStatement(rows.liveName(keyOf(name))), 0));
-}
-
-async function readScope(
-  change: RowChange | CompoundChange | undefined,
-  find: FindRelation,
-  { functions }: Planning,
-): Promise<BatchScope> {
-  const plain = change === undefined || change.verb === "compound" ? undefined : change;
-  const joined = plain && readJoin(plain);
-  return {
-    table: plain && await find(plain.table),
-    joined: joined && await find(joined.table),
-    functions,
-  };
 }
 
 /**
