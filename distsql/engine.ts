@@ -33,7 +33,7 @@ export { notNullCheck, readNotNullCheck } from "./syntax/not_null_check.ts";
 export { sanitizeForDistSql } from "./translate/sanitize.ts";
 export {
   type FileTransactions,
-  findTransactionProblems,
+  findStatementProblems,
   type ReadStatement,
 } from "./findings/transaction_findings.ts";
 export { type TranslatedSource, translateSources } from "./findings/translate_sources.ts";
