@@ -2,7 +2,7 @@ import { getName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import type { ActionOf } from "../syntax/alter_action.ts";
 import { findColumn, findConstraint } from "./alter_constraint.ts";
-import { parseForeignKey } from "../schema/foreign_key.ts";
+import { isSameSet, parseForeignKey, referencesItself } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
 import type { IncomingForeignKey, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 
@@ -70,8 +70,8 @@ function removeIncoming(schema: TableSchema, gone: readonly IncomingForeignKey[]
 /** Returns the columns that a foreign key within the table references. */
 function ownTargets(schema: TableSchema, { type, definition }: TableConstraint): string[] {
   if (type !== "foreign_key") return [];
-  const { table, schema: target, targets } = parseForeignKey(definition);
-  return table === schema.name && (target === undefined || target === schema.schema) ? targets : [];
+  const parts = parseForeignKey(definition);
+  return referencesItself(parts, schema) ? parts.targets : [];
 }
 
 function usesName(text: string, name: string): boolean {
@@ -121,8 +121,4 @@ function removeDependents(schema: TableSchema, key: TableConstraint): void {
     const targets = ownTargets(schema, one);
     return targets.length === 0 || !dependsOn(targets, key.columns, one.references?.index);
   });
-}
-
-function isSameSet(a: readonly string[], b: readonly string[]): boolean {
-  return [...a].sort().join("\0") === [...b].sort().join("\0");
 }

@@ -2,7 +2,7 @@ import { getName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { TokenEdits } from "../../sql/token_edits.ts";
 import { findColumn } from "./alter_constraint.ts";
-import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import { formatForeignKey, parseForeignKey, referencesItself } from "../schema/foreign_key.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { createStatementError } from "./recreation_error.ts";
@@ -46,9 +46,7 @@ function renameForeignKey(
   rename: (names: string[]) => string[],
 ): void {
   const parts = parseForeignKey(one.definition);
-  const isOwn = parts.table === schema.name &&
-    (parts.schema === undefined || parts.schema === schema.schema);
-  const targets = isOwn ? rename(parts.targets) : parts.targets;
+  const targets = referencesItself(parts, schema) ? rename(parts.targets) : parts.targets;
   one.definition = formatForeignKey({ ...parts, columns: rename(parts.columns), targets });
   if (one.references !== undefined) one.references.columns = targets;
 }

@@ -40,6 +40,19 @@ export function parseForeignKey(definition: string, column?: string): ForeignKey
   };
 }
 
+/** Checks whether a foreign key of a table references the table itself. */
+export function referencesItself(
+  { schema, table }: Pick<ForeignKeyParts, "schema" | "table">,
+  owner: { readonly schema?: string; readonly name: string },
+): boolean {
+  return table === owner.name && (schema === undefined || schema === owner.schema);
+}
+
+/** Checks whether two lists name the same columns, in any order. */
+export function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return [...a].sort().join("\0") === [...b].sort().join("\0");
+}
+
 /** Formats a foreign key. */
 export function formatForeignKey(
   { columns, schema, table, targets, rest }: ForeignKeyParts,
