@@ -3,8 +3,13 @@ import { type ColumnClause, SERIAL } from "../syntax/column_definition.ts";
 import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import { deriveName, readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import { columnsIn, findColumn, pushConstraint, type TableChange } from "./alter_constraint.ts";
-import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import {
+  columnsIn,
+  findColumn,
+  pushConstraint,
+  pushForeignKey,
+  type TableChange,
+} from "./alter_constraint.ts";
 import { createStatementError } from "./recreation_error.ts";
 import { normalizeType } from "../schema/normalize_type.ts";
 import type { TableColumn, TableIdentity, TableSchema } from "../schema/table_schema.ts";
@@ -78,16 +83,8 @@ function applyClause(
         .trim();
       return pushConstraint(schema, { ...base, type: "primary_key", definition });
     }
-    case "references": {
-      const parts = parseForeignKey(text, column.name);
-      const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
-      return pushConstraint(schema, {
-        ...base,
-        type: "foreign_key",
-        definition: formatForeignKey(parts),
-        references,
-      });
-    }
+    case "references":
+      return pushForeignKey(schema, text, { name, validated: true }, column.name);
     case "generated": {
       const open = reader.find("(", bodyFrom, to);
       column.generated = {

@@ -81,6 +81,30 @@ export function pushConstraint(
   schema.constraints.push({ ...constraint, name });
 }
 
+/**
+ * Adds a foreign key.
+ *
+ * @param schema The table.
+ * @param text Its definition, without name and NOT VALID.
+ * @param facts Its name, and whether existing rows are validated.
+ * @param column The column, if the definition is part of one.
+ */
+export function pushForeignKey(
+  schema: TableSchema,
+  text: string,
+  facts: { readonly name: string | undefined; readonly validated: boolean },
+  column?: string,
+): void {
+  const parts = parseForeignKey(text, column);
+  pushConstraint(schema, {
+    ...facts,
+    type: "foreign_key",
+    columns: parts.columns,
+    definition: formatForeignKey(parts),
+    references: { schema: parts.schema, table: parts.table, columns: parts.targets },
+  });
+}
+
 /** Applies ADD constraint. */
 export function addConstraint({ schema, reader }: TableChange, read: Constraint): void {
   const { to } = read;
@@ -98,19 +122,7 @@ export function addConstraint({ schema, reader }: TableChange, read: Constraint)
   const validated = !isNotValid(reader, read);
   const text = stripNotValid(reader.text(read.bodyFrom, to));
   if (read.usesIndex) return takeOverIndex(schema, reader, read, type);
-  if (type === "foreign_key") {
-    const parts = parseForeignKey(text);
-    const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
-    const definition = formatForeignKey(parts);
-    return pushConstraint(schema, {
-      name,
-      type,
-      columns: parts.columns,
-      definition,
-      validated,
-      references,
-    });
-  }
+  if (type === "foreign_key") return pushForeignKey(schema, text, { name, validated });
   const columns = type === "check"
     ? columnsIn(schema, text)
     : read.columns.map((column) => column.name);
