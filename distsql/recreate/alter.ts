@@ -85,7 +85,7 @@ function applyStatement(
   const actions = readAlterActions(reader, nameAt);
   if (actions.length === 0) throw createStatementError(schema, "the statement has no action");
   const table = { schema, reader, convertsAlways };
-  for (const action of inRunOrder(actions, reader)) applyAction(table, action);
+  for (const action of inRunOrder(actions)) applyAction(table, action);
   return schema;
 }
 

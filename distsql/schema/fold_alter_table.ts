@@ -159,7 +159,7 @@ export function foldAlterTable(
   const table = findObject(schema.tables, written);
   if (table === undefined) return foldRenameRelation(schema, reader);
   const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };
-  for (const action of inRunOrder(readAlterActions(reader), reader)) foldAction(fold, action);
+  for (const action of inRunOrder(readAlterActions(reader))) foldAction(fold, action);
   fold.pending.sort((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
   addConstraints(fold, names);
   finishTable(schema, fold.key);

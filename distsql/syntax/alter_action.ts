@@ -165,8 +165,18 @@ export function readAlterActions(
 /** Passes of ALTER TABLE, in PostgreSQL's order. */
 const PASS = { drop: 0, type: 1, column: 2, attribute: 3, key: 4, constraint: 5, misc: 6 } as const;
 
+const CHANGE_PASS: Readonly<Partial<Record<ColumnChange, number>>> = {
+  type: PASS.type,
+  set_default: PASS.constraint,
+  add_identity: PASS.constraint,
+  drop_not_null: PASS.drop,
+  drop_default: PASS.drop,
+  drop_identity: PASS.drop,
+  drop_expression: PASS.drop,
+};
+
 /** Returns the pass in which PostgreSQL runs an action (PostgreSQL 15, ATPrepCmd in tablecmds.c). */
-function getPass(action: AlterAction, reader: StatementReader): number {
+function getPass(action: AlterAction): number {
   switch (action.kind) {
     case "drop_column":
     case "drop_constraint":
@@ -179,20 +189,13 @@ function getPass(action: AlterAction, reader: StatementReader): number {
       return kind === "unique" || kind === "primary_key" ? PASS.key : PASS.constraint;
     }
     case "alter_column":
-      if (action.change === "type") return PASS.type;
-      if (action.change === "set_default" || reader.is(action.column.end, "ADD")) {
-        return PASS.constraint;
-      }
-      return reader.is(action.column.end, "DROP") ? PASS.drop : PASS.attribute;
+      return CHANGE_PASS[action.change] ?? PASS.attribute;
     default:
       return PASS.misc;
   }
 }
 
 /** Returns actions in the order in which PostgreSQL runs them: drops first. */
-export function inRunOrder<T extends AlterAction>(
-  actions: readonly T[],
-  reader: StatementReader,
-): T[] {
-  return actions.toSorted((a, b) => getPass(a, reader) - getPass(b, reader));
+export function inRunOrder<T extends AlterAction>(actions: readonly T[]): T[] {
+  return actions.toSorted((a, b) => getPass(a) - getPass(b));
 }

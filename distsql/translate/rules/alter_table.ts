@@ -203,6 +203,6 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     return t.emit(reader.source, { ...guard, ...droppedNotNull(kept) });
   }
   const splits = actions.some(({ result }) => result && "steps" in result);
-  const ordered = splits ? inRunOrder(actions, reader) : actions;
+  const ordered = splits ? inRunOrder(actions) : actions;
   emitResults(ordered.map(({ result }) => result), target, getLead(reader), guard, t);
 }
