@@ -1,4 +1,5 @@
 import {
+  setModes,
   type SqlDriver,
   type Statement,
   type StatementResult,
@@ -20,7 +21,12 @@ export function toSqlDriver(api: DataApiClient): SqlDriver {
   return {
     client: api,
     ...getRunner(api, undefined),
-    transaction: (work) => runTransaction(api, (id) => work(withSavepoints(getRunner(api, id)))),
+    transaction: (work, modes) =>
+      runTransaction(api, async (id) => {
+        const runner = getRunner(api, id);
+        await setModes(runner, modes);
+        return await work(withSavepoints(runner));
+      }),
   };
 }
 
