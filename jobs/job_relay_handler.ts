@@ -29,6 +29,8 @@ export interface JobRelayHandlerOptions<TSchema extends Record<string, unknown>>
   schedules?: readonly JobSchedule[];
 }
 
+/** Shortest time between two runs (Amazon EventBridge schedules, 2026-11). */
+const RELAY_SECONDS = 60;
 const WORKER_KEYS = ["getDb", "jobs", "schedules", "concurrency", "clock", "random"];
 
 /**
@@ -63,6 +65,13 @@ export function defineJobRelayHandler<
   const { getDb, jobs = [], schedules = [], concurrency, clock, random, ...trigger } = options;
   if (typeof getDb !== "function") {
     throw new ConfigurationError("getDb of defineJobRelayHandler must be a function");
+  }
+  for (const { scheduleName, everySeconds = Infinity } of schedules) {
+    if (everySeconds >= RELAY_SECONDS) continue;
+    throw new ConfigurationError(
+      `The schedule ${scheduleName} has everySeconds: ${everySeconds}, and a relay runs once a minute: ` +
+        `raise everySeconds to ${RELAY_SECONDS}, or give the schedule to worker.start() of a server`,
+    );
   }
   const { logging, metrics } = trigger;
   const worker = jobs.length === 0

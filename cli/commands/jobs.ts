@@ -133,6 +133,7 @@ export const jobsRetry: Command = {
   name: "jobs retry",
   summary: "Sends dead or cancelled background jobs again.",
   description: [
+    "Also a running job whose lease has ended: its worker has died, or no worker knows it. " +
     "A job gets as many attempts as a new one. It runs when " +
     "a worker or the relay looks at the table.",
   ],
@@ -150,7 +151,10 @@ export const jobsRetry: Command = {
 export const jobsCancel: Command = {
   name: "jobs cancel",
   summary: "Cancels background jobs that are queued or dead.",
-  description: ["A job that runs is not stopped. Cancelled jobs are kept for a day."],
+  description: [
+    "Also a running job whose lease has ended. A job that runs is not stopped. " +
+    "Cancelled jobs are kept for a day.",
+  ],
   args: [ARGUMENT],
   options: OPTIONS,
   examples: [
@@ -162,8 +166,14 @@ export const jobsCancel: Command = {
 };
 
 const WORDS: Readonly<Record<Change, { readonly done: string; readonly states: string }>> = {
-  retry: { done: "sent again", states: "dead and cancelled" },
-  cancel: { done: "cancelled", states: "queued and dead" },
+  retry: {
+    done: "sent again",
+    states: "dead and cancelled jobs, and running ones whose lease has ended,",
+  },
+  cancel: {
+    done: "cancelled",
+    states: "queued and dead jobs, and running ones whose lease has ended,",
+  },
 };
 
 async function change(what: Change, context: CommandContext): Promise<CommandResult> {
@@ -206,7 +216,7 @@ function describeUnchanged(what: Change, job: { readonly state: string } | undef
   const { done, states } = WORDS[what];
   return job === undefined
     ? "no job has this id"
-    : `the job is ${job.state}, and only ${states} jobs can be ${done}`;
+    : `the job is ${job.state}, and only ${states} can be ${done}`;
 }
 
 /**
