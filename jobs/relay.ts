@@ -12,7 +12,7 @@ import { isDue } from "./claim.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { sqlNow } from "./sql_time.ts";
 import type { JobWorker } from "./worker.ts";
 
 /** What a relay needs. */
