@@ -7,9 +7,7 @@ import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
 import { JOB_SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS } from "./finish.ts";
-import type { NextJobs } from "./job_lanes.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -207,6 +205,9 @@ export interface ClaimerOptions {
 
 /** Claims of which the last one leaves out groups. */
 const MAX_CLAIMS = 3;
+
+/** Leases at most as many jobs as `getLimit` says when the statement is sent; none if there are no more. */
+export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
 /** Leases jobs from the table. */
 export class JobClaimer {

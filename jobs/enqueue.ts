@@ -10,7 +10,7 @@ import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { NewJob } from "./job_row.ts";
 import { type CommittedJob, findTestClock, getDueSeconds, getJobsConfig } from "./job_settings.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Client or transaction of `@trellis/fn/database`. */
 export interface JobClient {

@@ -1,12 +1,12 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import { getDueSeconds } from "./job_settings.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Lease of a job: only its owner can end the attempt. */
 export type JobLease = Pick<LeasedJob, "id" | "fence">;
@@ -19,23 +19,6 @@ export interface DoneJobs {
   readonly fence: number;
   /** Seconds that the rows are kept. */
   readonly keepSeconds: number;
-}
-
-/** Numbers of ids in one statement; a shorter list repeats its last id. */
-const BATCHES = [1, 8, 32, 100];
-
-/** Largest list of {@link listIds}. */
-export const MAX_IDS = 100;
-
-/**
- * Builds a list of ids. It has one of few lengths, because each text of a statement is prepared and kept.
- *
- * @param ids 1 to {@link MAX_IDS} ids.
- */
-export function listIds(ids: readonly string[]): PlainSql {
-  const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
-  const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
-  return joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
 }
 
 function holdsLease({ id, fence }: JobLease): PlainSql {

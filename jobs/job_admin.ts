@@ -4,7 +4,7 @@ import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_s
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
-import { sqlNow } from "./sql_time.ts";
+import { sqlNow } from "./job_sql.ts";
 import { findTestClock } from "./job_settings.ts";
 
 /** State of a job. */

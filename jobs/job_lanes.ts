@@ -1,4 +1,4 @@
-import type { JobClaimer, LeasedJob } from "./claim.ts";
+import type { JobClaimer, LeasedJob, NextJobs } from "./claim.ts";
 import type { AttemptOutcome } from "./end_attempt.ts";
 import type { JobRunner } from "./job_runner.ts";
 
@@ -13,9 +13,6 @@ export interface JobCounts {
   /** Attempts whose lease ended before they did. */
   lost: number;
 }
-
-/** Leases at most as many jobs as `getLimit` says when the statement is sent; none if there are no more. */
-export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
 /** What lanes need. */
 export interface LaneOptions {

@@ -83,7 +83,7 @@ export function defineJobRelayHandler<
     async function relayJobs(_params: ScheduleHandlerParams): Promise<RelayResult> {
       return await runRelay({
         getDb: getDb as () => DrizzleClient | Promise<DrizzleClient>,
-        worker,
+        runDue: worker?.runDue,
         delivery: getJobsConfig().delivery,
         schedules,
         clock: findTestClock(clock),

@@ -9,18 +9,18 @@ import { getOptionalEnv } from "../env/get_env.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { isDue } from "./claim.ts";
+import type { JobCounts } from "./job_lanes.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
-import { sqlNow } from "./sql_time.ts";
-import type { JobWorker } from "./worker.ts";
+import { sqlNow } from "./job_sql.ts";
 
 /** What a relay needs. */
 export interface RelayOptions {
   /** Returns the client. */
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** Runs due jobs where there is no delivery. */
-  readonly worker: JobWorker | undefined;
+  readonly runDue: (() => Promise<JobCounts>) | undefined;
   /** Hands due jobs to a queue. */
   readonly delivery: JobDelivery | undefined;
   /** Schedules to enqueue. */
@@ -60,11 +60,11 @@ const MARGIN_MS = 3000;
  * @param options Client, delivery, schedules.
  */
 export async function runRelay(options: RelayOptions): Promise<RelayResult> {
-  const { getDb, schedules, clock, delivery, worker, hasMetrics = true } = options;
+  const { getDb, schedules, clock, delivery, runDue, hasMetrics = true } = options;
   const db = await getDb();
   await enqueueSchedules(db, schedules, clock);
   const delivered = delivery === undefined || delivery.isOutside
-    ? await runJobs(worker)
+    ? await runJobs(runDue)
     : await deliverDue(db, options);
   const removed = await removeOld(db, clock);
   const gauges = await readGauges(db, clock);
@@ -81,9 +81,9 @@ function addGauges({ oldestSeconds, dead }: Pick<RelayResult, "oldestSeconds" | 
   ]);
 }
 
-async function runJobs(worker: JobWorker | undefined): Promise<number> {
-  if (worker === undefined) return 0;
-  const { done, retried, dead, lost } = await worker.runDue();
+async function runJobs(runDue: RelayOptions["runDue"]): Promise<number> {
+  if (runDue === undefined) return 0;
+  const { done, retried, dead, lost } = await runDue();
   return done + retried + dead + lost;
 }
 

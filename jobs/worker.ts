@@ -15,9 +15,9 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
-import { JobClaimer } from "./claim.ts";
+import { JobClaimer, type NextJobs } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
-import { type JobCounts, JobLanes, type NextJobs } from "./job_lanes.ts";
+import { type JobCounts, JobLanes } from "./job_lanes.ts";
 import { JobRunner } from "./job_runner.ts";
 import { findTestClock } from "./job_settings.ts";
 import { runRelay } from "./relay.ts";
@@ -184,7 +184,7 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   async function maintainUntilStopped(schedules: readonly JobSchedule[]): Promise<void> {
     const everySeconds = schedules.map(({ everySeconds = MAINTENANCE_SECONDS }) => everySeconds);
     const pauseMs = 1000 * Math.min(MAINTENANCE_SECONDS, ...everySeconds);
-    const nothingToRun = { worker: undefined, delivery: undefined };
+    const nothingToRun = { runDue: undefined, delivery: undefined };
     while (!isStopping) {
       try {
         await runRelay({ ...nothingToRun, getDb, schedules, clock, random, hasMetrics: metrics });

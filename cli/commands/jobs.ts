@@ -166,14 +166,8 @@ export const jobsCancel: Command = {
 };
 
 const WORDS: Readonly<Record<Change, { readonly done: string; readonly states: string }>> = {
-  retry: {
-    done: "sent again",
-    states: "dead and cancelled jobs, and running ones whose lease has ended,",
-  },
-  cancel: {
-    done: "cancelled",
-    states: "queued and dead jobs, and running ones whose lease has ended,",
-  },
+  retry: { done: "sent again", states: "dead and cancelled" },
+  cancel: { done: "cancelled", states: "queued and dead" },
 };
 
 async function change(what: Change, context: CommandContext): Promise<CommandResult> {
@@ -214,9 +208,9 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
 /** Says why a job was not changed. */
 function describeUnchanged(what: Change, job: { readonly state: string } | undefined): string {
   const { done, states } = WORDS[what];
-  return job === undefined
-    ? "no job has this id"
-    : `the job is ${job.state}, and only ${states} can be ${done}`;
+  if (job === undefined) return "no job has this id";
+  const lease = job.state === "running" ? ", or a running one whose lease has ended" : "";
+  return `the job is ${job.state}, and only ${states} jobs can be ${done}${lease}`;
 }
 
 /**
