@@ -93,4 +93,9 @@ export {
   createSqsDelivery,
   type SqsDeliveryOptions,
 } from "./deliveries.ts";
-export { createJobWorker, type JobWorker, type JobWorkerOptions } from "./worker.ts";
+export {
+  createJobWorker,
+  type JobWorker,
+  type JobWorkerOptions,
+  type JobWorkerStartOptions,
+} from "./worker.ts";
