@@ -9,7 +9,7 @@ import { toBuildError, toLoadError } from "../sources/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { importBundle } from "../sources/import_bundle.ts";
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
-import { CONFIG_NAMES, findConfigFile } from "./config_file.ts";
+import { CONFIG_NAMES, findConfigFile } from "../discovery/config_file.ts";
 
 /**
  * Loads a project's configuration. Its modules run in this process, with its environment. Without a

@@ -11,6 +11,11 @@ import {
   createWebSocketMessageEvent,
   type WebSocketEventOptions,
 } from "../../testing/gateway_events.ts";
+import {
+  GatewayError,
+  runAuthorizer,
+  selectAuthorizer,
+} from "../../testing/gateway/run_authorizer.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -18,7 +23,6 @@ import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { assertNoPage } from "./aws/aws_sink.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import type { Invoker } from "./functions/invoker.ts";
-import { GatewayError, runAuthorizer, selectAuthorizer } from "./functions/run_authorizer.ts";
 import { readBody } from "./http/http_server.ts";
 
 /** The path to which clients connect. */
@@ -135,7 +139,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
     const isAsked = authorizer === undefined
       ? connect !== undefined && (await store.load(connect)).handler.auth === "authorizer"
       : authorizer !== false;
-    const fn = isAsked ? selectAuthorizer(store, authorizer || undefined) : undefined;
+    const fn = isAsked ? selectAuthorizer(store.list(), authorizer || undefined) : undefined;
     if (fn === undefined) return undefined;
     const event = createRequestAuthorizerEvent({ path: SOCKET_PATH });
     Object.assign(event, { headers, queryStringParameters: query });

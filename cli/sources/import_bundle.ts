@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { importFile } from "./import_file.ts";
+import { importFile } from "../discovery/import_file.ts";
 import { withTemporaryFolder } from "./temporary_folder.ts";
 
 /**
