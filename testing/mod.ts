@@ -34,6 +34,27 @@ export {
   type WebSocketEventOptions,
 } from "./gateway_events.ts";
 export {
+  createTestClient,
+  type TestApiKey,
+  type TestBody,
+  type TestCaller,
+  type TestCallInput,
+  type TestCallOptions,
+  type TestCallSettings,
+  type TestClient,
+  type TestClientOptions,
+  type TestClock,
+  type TestJwt,
+  type TestMail,
+  type TestMethod,
+  type TestRequest,
+  type TestResponse,
+  type TestSocket,
+  type TestSocketOptions,
+  type TestUser,
+  type TestUserOptions,
+} from "./test_client.ts";
+export {
   createKafkaEvent,
   createStreamEvent,
   createTableStreamEvent,

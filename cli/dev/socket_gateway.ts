@@ -16,6 +16,7 @@ import {
   runAuthorizer,
   selectAuthorizer,
 } from "../../testing/gateway/run_authorizer.ts";
+import { findMessageRoute, findSocketRoute } from "../../testing/gateway/socket_routes.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -91,7 +92,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
 
   /** Returns the function of a route, e.g. `$connect`. */
   function find(routeKey: string): FunctionFile | undefined {
-    return store.list().find((fn) => fn.kind === "websocket" && fn.routeKey === routeKey);
+    return findSocketRoute(store.list(), routeKey);
   }
 
   /** Calls a function; an error becomes status 500. */
@@ -149,7 +150,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
   async function receive(connectionId: string, data: Uint8Array): Promise<void> {
     const { socket, authorizer } = connections.get(connectionId)!;
     const body = new TextDecoder().decode(data);
-    const fn = find(getAction(body) ?? "$default") ?? find("$default");
+    const fn = findMessageRoute(store.list(), body);
     if (fn === undefined) {
       socket.send(JSON.stringify({ message: "Forbidden", connectionId }));
       return;
@@ -216,14 +217,4 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
       for (const { socket } of connections.values()) socket.terminate();
     },
   };
-}
-
-/** Returns the route that a message names: `$request.body.action`. */
-function getAction(body: string): string | undefined {
-  try {
-    const { action } = JSON.parse(body) as { action?: unknown };
-    return typeof action === "string" ? action : undefined;
-  } catch {
-    return undefined;
-  }
 }
