@@ -82,7 +82,7 @@ export function getMailConfig(): { readonly transport: MailTransport; readonly f
 /** Returns the transport of a test or of `trellis dev`, where no mail leaves the machine. */
 function findLocalTransport(): MailTransport | undefined {
   const test = getTestServices();
-  if (test !== undefined) return { send: async (message) => test.sendMail(message) };
+  if (test !== undefined) return { send: (message) => Promise.resolve(test.sendMail(message)) };
   const mailbox = getOptionalEnv(LOCAL_MAILBOX);
   return mailbox === undefined ? undefined : createLocalTransport(mailbox);
 }

@@ -1,6 +1,6 @@
 /**
- * Test helpers: events of every trigger, a Lambda context with a deadline, a fake clock and an
- * empty database. The local server that behaves like Aurora DSQL is in
+ * Test helpers: a client of all functions of a project, events of every trigger, a Lambda context
+ * with a deadline, a fake clock and an empty database. The local server that behaves like Aurora DSQL is in
  * `@trellis/fn/testing/distsql`.
  *
  * @example

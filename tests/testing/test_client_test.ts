@@ -37,13 +37,13 @@ async function withClient(
 
 /** Collects what is written to standard error. */
 async function captureErrors(work: () => Promise<void>): Promise<string> {
-  const { error } = console;
+  const { error } = globalThis.console;
   const lines: string[] = [];
-  console.error = (line: string) => void lines.push(line);
+  Object.assign(globalThis.console, { error: (line: string) => void lines.push(line) });
   try {
     await work();
   } finally {
-    console.error = error;
+    Object.assign(globalThis.console, { error });
   }
   return lines.join("\n");
 }
