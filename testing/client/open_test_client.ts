@@ -200,11 +200,12 @@ function printErrors(text: string): void {
   for (const line of text.split("\n").filter(Boolean)) {
     const fields = parse(line);
     if (fields?.error === undefined) {
-      console.error(line);
+      process.stderr.write(`${line}\n`);
       continue;
     }
     const { text: title, lines } = describeLogError(fields);
-    console.error([`${fields.level} ${fields.message}${title}`, ...lines].join("\n    "));
+    const report = [`${fields.level} ${fields.message}${title}`, ...lines];
+    process.stderr.write(`${report.join("\n    ")}\n`);
   }
 }
 

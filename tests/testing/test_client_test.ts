@@ -37,15 +37,15 @@ async function withClient(
 
 /** Collects what is written to standard error. */
 async function captureErrors(work: () => Promise<void>): Promise<string> {
-  const { error } = globalThis.console;
+  const { write } = process.stderr;
   const lines: string[] = [];
-  Object.assign(globalThis.console, { error: (line: string) => void lines.push(line) });
+  process.stderr.write = (text: string | Uint8Array) => lines.push(String(text)) > 0;
   try {
     await work();
   } finally {
-    Object.assign(globalThis.console, { error });
+    process.stderr.write = write;
   }
-  return lines.join("\n");
+  return lines.join("");
 }
 
 Deno.test("createTestClient() sends the event of a REST API, and reads its response", async () => {
