@@ -25,19 +25,21 @@ const clients: SingleFlight<string, DrizzleClient> = new SingleFlight();
 const configs: Map<string, DatabaseSettings> = new Map();
 const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
-let redirected: DatabaseSettings | undefined;
+let redirected: DatabaseSettings | (() => never) | undefined;
 
 /**
  * Lets every configuration lead to one database, for tests: functions read theirs when they are
  * imported, and must not reach another one.
  *
- * @param config The database; `undefined` for the configured ones.
+ * @param target The database, or a function that refuses to open one; `undefined` for the
+ * configured ones.
  */
-export function redirectClients(config: DatabaseSettings | undefined): void {
-  redirected = config;
+export function redirectClients(target: DatabaseSettings | (() => never) | undefined): void {
+  redirected = target;
 }
 
 function redirect<C extends DatabaseSettings>(config: C): C {
+  if (typeof redirected === "function") return redirected();
   return redirected === undefined ? config : { ...redirected, schema: config.schema } as C;
 }
 
@@ -67,9 +69,10 @@ export function getDrizzleClient<
   given: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
   if (isRecording()) return refuse();
-  const config = redirect(given);
+  let config: typeof given;
   let key: string;
   try {
+    config = redirect(given);
     assertDrizzleVersion("getDrizzleClient");
     key = getKey(config);
   } catch (error) {

@@ -51,21 +51,27 @@ export async function openTestClient(options: TestClientOptions): Promise<TestCl
   }
   try {
     const root = resolve(options.root ?? ".");
-    for (const [name, value] of Object.entries({ ...ENVIRONMENT, ...options.env })) {
-      process.env[name] ||= value;
-    }
+    cleanup.push(setVariables({ ...ENVIRONMENT, ...options.env }));
     const project = await TestProject.open(root);
     const database = await openDatabase(project, options.migrations);
-    if (database !== undefined) {
-      redirectClients(database.config);
-      cleanup.push(() => database.close(), () => redirectClients(undefined));
-    }
+    if (database !== undefined) cleanup.push(() => database.close());
+    if (options.migrations !== false) redirectClients(database?.config ?? refuseDatabase);
+    cleanup.push(() => redirectClients(undefined));
     cleanup.push(setLogOutput(printErrors));
     return createClient(project, database, cleanup, close);
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Sets variables that are not set, and returns how to remove them again. */
+function setVariables(values: Readonly<Record<string, string>>): () => void {
+  const missing = Object.keys(values).filter((name) => !process.env[name]);
+  for (const name of missing) process.env[name] = values[name];
+  return function removeVariables(): void {
+    for (const name of missing) delete process.env[name];
+  };
 }
 
 async function openDatabase(
@@ -79,6 +85,14 @@ async function openDatabase(
   return migrationsFolder === undefined
     ? undefined
     : await createTestDatabase({ migrationsFolder });
+}
+
+/** Refuses to open the database that the project is configured with. */
+function refuseDatabase(): never {
+  throw new ConfigurationError(
+    "The test client has no database: the project has no folder of migrations. Set the option migrations of " +
+      "createTestClient() to the folder, or to false to use the configured database",
+  );
 }
 
 function createClient(
@@ -103,8 +117,7 @@ function createClient(
   cleanup.push(() => issuer.restore());
 
   function getDb(): TestDatabase<Record<string, unknown>>["db"] {
-    if (database !== undefined) return database.db;
-    throw new ConfigurationError("The test client has no database: the project has no migrations");
+    return database === undefined ? refuseDatabase() : database.db;
   }
 
   async function request(

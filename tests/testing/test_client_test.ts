@@ -14,25 +14,16 @@ import {
   type TestClientOptions,
 } from "../../testing/mod.ts";
 
+const getDb = () => getDrizzleClient({ provider: "embedded-pg", connectionString: "/dev/null/pg" });
 const PROJECT = fileURLToPath(new URL("project", import.meta.url));
 const ACCOUNTS = fileURLToPath(new URL("../../examples/accounts", import.meta.url));
-const VARIABLES = ["AUTH_SECRET", "LOG_LEVEL", "METRICS_DISABLED"];
 
-/** Runs a test with a client, and removes the variables that it sets. */
 async function withClient(
   test: (api: TestClient) => Promise<void>,
   options: TestClientOptions = {},
 ): Promise<void> {
-  const before = VARIABLES.map((name) => [name, process.env[name]] as const);
-  try {
-    await using api = await createTestClient({ root: PROJECT, ...options });
-    await test(api);
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  }
+  await using api = await createTestClient({ root: PROJECT, ...options });
+  await test(api);
 }
 
 /** Collects what is written to standard error. */
@@ -308,8 +299,15 @@ Deno.test("createTestClient() opens one client at a time, and restores the proce
   await assertRejects(() => createTestClient({ root: "/nowhere" }), ConfigurationError, "/nowhere");
   await withClient(async (api) => {
     await assertRejects(() => api.runJobs(), ConfigurationError, "has no database");
+    // the configured database of a function is not used
+    await assertRejects(() => getDb(), ConfigurationError, "has no folder of migrations");
+  }, { root: join(PROJECT, "bare") });
+  await withClient(async (api) => {
+    await assertRejects(() => api.runJobs(), ConfigurationError, "has no database");
+    await assertRejects(() => getDb(), Error, "/dev/null/pg");
   }, { migrations: false });
   assertEquals([globalThis.Date === before, globalThis.fetch === fetch], [true, true]);
+  assertEquals(process.env.METRICS_DISABLED, undefined);
   await (await createTestDatabase()).close();
 });
 
