@@ -1,3 +1,4 @@
+import { mentionsAuth } from "../../cli/discovery/function_files.ts";
 import { getLocalAccess, type LocalAuth } from "../../auth/accounts/local_access.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TestApiKey, TestUser, TestUserOptions } from "../test_client.ts";
@@ -99,14 +100,14 @@ export async function createApiKey(
 }
 
 async function openAuth(project: TestProject): Promise<LocalAuth> {
-  for (const fn of project.functions.filter(({ kind }) => kind === "api")) {
-    if (!/auth/i.test(fn.file)) continue;
+  const routes = project.functions.filter(({ kind }) => kind === "api");
+  for (const fn of routes.filter(mentionsAuth)) {
     const open = getLocalAccess(await project.load(fn));
     if (open !== undefined) return await open();
   }
   throw new ConfigurationError(
-    "Users of tests need the project's auth: export a function of createAuthHandler from a file whose " +
-      "path has auth in it, such as api/auth/[...proxy].any.ts",
+    "Users of tests need the project's auth: no function is created by createAuthHandler. Add one, such as " +
+      "api/auth/[...proxy].any.ts",
   );
 }
 
