@@ -41,7 +41,7 @@ export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export type { UpgradeHandler } from "./dev/http/http_server.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
-export type { LocalRoute } from "./dev/http/route_table.ts";
+export type { LocalRoute } from "../testing/gateway/route_table.ts";
 export { findFunctionFiles, type FunctionFile } from "./discovery/function_files.ts";
 export type { FunctionNaming } from "./discovery/function_naming.ts";
 export { FUNCTION_KINDS, type FunctionKind } from "./discovery/function_kinds.ts";

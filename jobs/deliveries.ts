@@ -1,4 +1,5 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
+import { getTestServices } from "../core/test_services.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { limitRequest } from "../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
@@ -91,6 +92,13 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
       return url?.endsWith(".fifo") ? undefined : MAX_DELAY_SECONDS;
     },
     async deliver(jobs): Promise<void> {
+      const test = getTestServices();
+      if (test !== undefined) {
+        for (const { MessageBody, DelaySeconds } of toStandardEntries(jobs)) {
+          test.sendToJobQueue(MessageBody!, DelaySeconds!);
+        }
+        return;
+      }
       const url = findQueueUrl(queueUrl);
       const entries = url.endsWith(".fifo") ? toFifoEntries(jobs) : toStandardEntries(jobs);
       const requests: SendMessageBatchRequestEntry[][] = [];

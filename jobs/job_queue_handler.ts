@@ -18,6 +18,12 @@ export interface JobQueueHandlerOptions<TSchema extends Record<string, unknown>>
     Omit<QueueHandlerOptions, "schema" | "envelope">,
     Omit<JobWorkerOptions<TSchema>, "logging" | "metrics" | "concurrency"> {}
 
+/** The consumer, as Lambda calls it. */
+export type JobQueueHandler = LambdaHandler<SqsEvent, SqsBatchResult> & {
+  /** Distinguishes it from consumers of other queues. */
+  readonly isJobQueue: true;
+};
+
 /** Body of a message. */
 interface DeliveredIds {
   readonly ids: readonly string[];
@@ -60,7 +66,7 @@ const IDS: StandardSchema<DeliveredIds> = {
  */
 export function defineJobQueueHandler<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
->(options: JobQueueHandlerOptions<TSchema>): LambdaHandler<SqsEvent, SqsBatchResult> {
+>(options: JobQueueHandlerOptions<TSchema>): JobQueueHandler {
   const { getDb, jobs, clock, random, ...queue } = options;
   const { logging, metrics } = queue;
   // messages are under way at the same time: the jobs of each one run one after the other
@@ -76,5 +82,9 @@ export function defineJobQueueHandler<
     }
   };
   const handler = defineQueueHandler<DeliveredIds>({ ...queue, schema: IDS })(runDelivered);
-  return record("defineJobQueueHandler", [options], handler);
+  return record(
+    "defineJobQueueHandler",
+    [options],
+    Object.assign(handler, { isJobQueue: true as const }),
+  );
 }

@@ -8,7 +8,7 @@ import type { SqlSource } from "../../distsql/findings/translate_sources.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
-import { findConfigFile } from "../config/config_file.ts";
+import { findConfigFile } from "../discovery/config_file.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import { readNumeric } from "../database/numeric_option.ts";

@@ -6,7 +6,7 @@ import { summarizeList } from "../terminal/generated_report.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
 import { PROJECT_COMMANDS, type ProjectRuntime } from "../init/project_runtime.ts";
-import { findConfigFile } from "../config/config_file.ts";
+import { findConfigFile } from "../discovery/config_file.ts";
 
 /** The command `trellis init`. */
 export const init: Command = {

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { bundleModules, importModules, type ProjectModules } from "../sources/import_modules.ts";
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
-import { CONFIG_NAMES, findConfigFile } from "./config_file.ts";
+import { CONFIG_NAMES, findConfigFile } from "../discovery/config_file.ts";
 
 /**
  * Loads a project's configuration. Its modules run in this process, with its environment. Without a

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ProxyResult } from "../../core/http/lambda.ts";
 import { getPreflightResponder } from "../../core/http/preflight.ts";
+import { toRestApiEvent } from "../../testing/gateway/to_event.ts";
 import { BuildError } from "../sources/build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
@@ -8,16 +9,15 @@ import {
   createServerSink,
   getRequestedMethod,
   type LocalHandler,
-  readBody,
   sendResult,
   toFailure,
+  toGatewayRequest,
 } from "./http/http_server.ts";
 import type { Invoker } from "./functions/invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import type { PendingWork } from "./pending_work.ts";
 import type { Recorder } from "./functions/recorder.ts";
-import { toRestApiEvent } from "./http/to_event.ts";
 
 /** Options of {@link createRouteHandler}. */
 export interface RouteHandlerOptions {
@@ -28,6 +28,9 @@ export interface RouteHandlerOptions {
   /** Registers calls that must end before the server stops. */
   readonly pending: PendingWork;
 }
+
+/** Name of the stage in events. */
+const STAGE = "local";
 
 /** Creates the handler that answers requests with the functions of the project. */
 export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
@@ -43,9 +46,9 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
     if (requested === undefined) return undefined;
     const { route, parameters } = await findFunction(requested, url.pathname);
     const { handler } = await store.load(route);
-    const requestId = crypto.randomUUID();
-    const parts = { resource: route.path, parameters, body: await readBody(request), requestId };
-    return await getPreflightResponder(handler)?.(toRestApiEvent(request, url, parts));
+    const parts = { resource: route.path, parameters, stage: STAGE };
+    const event = await toRestApiEvent(toGatewayRequest(request, url), parts);
+    return await getPreflightResponder(handler)?.(event);
   }
 
   return async function answerRoute(request, response, url): Promise<void> {
@@ -69,11 +72,10 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
       });
       return sendResult(response, result);
     }
-    const event = toRestApiEvent(request, url, {
+    const event = await toRestApiEvent(toGatewayRequest(request, url), {
       resource: found.route.path,
       parameters: found.parameters,
-      body: await readBody(request),
-      requestId: crypto.randomUUID(),
+      stage: STAGE,
     });
     const answer = invoker.answer(
       found.route,

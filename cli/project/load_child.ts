@@ -15,7 +15,7 @@ import type { AuthConfig } from "../../auth/config/config.ts";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
 import { type AnyNode, isCallee, parseSyntax, visitNodes } from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
-import { importFile } from "../sources/import_file.ts";
+import { importFile } from "../discovery/import_file.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { type BundleSyntax, readBundleSyntax } from "./bundle_syntax.ts";
 import { createEvaluate } from "./evaluate_node.ts";

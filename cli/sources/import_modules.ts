@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { toBuildError, toLoadError } from "./build_error.ts";
-import { importFile } from "./import_file.ts";
+import { importFile } from "../discovery/import_file.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { LOCAL_BUILD, localResolver } from "./local_bundle.ts";
 import { withTemporaryFolder } from "./temporary_folder.ts";

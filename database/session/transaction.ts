@@ -57,7 +57,8 @@ export function withTransaction<
 ): Promise<T> {
   // a savepoint takes no configuration, and its session is guarded by the outer transaction
   if (isTransaction(db)) return db.transaction(fn);
-  return guardTransactions(db).transaction(fn, { isolationLevel: "repeatable read", ...config });
+  const { isolationLevel = "repeatable read" } = config ?? {};
+  return guardTransactions(db).transaction(fn, { ...config, isolationLevel });
 }
 
 function isTransaction(db: object): boolean {

@@ -15,6 +15,7 @@ import {
 import { Invocation } from "../../../observability/invocation.ts";
 import { resumeInvocation } from "../../../observability/invocation_context.ts";
 import { logError } from "../../../observability/logger.ts";
+import type { GatewayRequest } from "../../../testing/gateway/to_event.ts";
 
 /** Limit of API Gateway for the body of a request (REST API quotas). */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -181,6 +182,17 @@ export async function readBody(
     throw new PayloadTooLargeError(`The request body exceeds ${maxBytes / 1024 / 1024} MB`);
   }
   return Buffer.concat(chunks);
+}
+
+/** Converts a request of this server to one of the gateway. */
+export function toGatewayRequest(request: IncomingMessage, url: URL): GatewayRequest {
+  const { method = "GET", rawHeaders, socket } = request;
+  const headers = Array.from(
+    { length: rawHeaders.length / 2 },
+    (_, at): [string, string] => [rawHeaders[2 * at], rawHeaders[2 * at + 1]],
+  );
+  const readWhole = () => readBody(request);
+  return { method, url, headers, sourceIp: socket.remoteAddress, readBody: readWhole };
 }
 
 /** Returns the method that a preflight request asks for. */

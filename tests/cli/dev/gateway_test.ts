@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { request as httpRequest } from "node:http";
 import { startGateway } from "../../../cli/dev/gateway.ts";
-import type { LocalRoute } from "../../../cli/dev/http/route_table.ts";
+import type { LocalRoute } from "../../../testing/gateway/route_table.ts";
 import { buildValidatedResponse, type RestApiEvent } from "../../../core/mod.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";

@@ -1,5 +1,5 @@
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../../core/http/lambda.ts";
-import type { RegisteredOperation } from "../../../validation/openapi/registry.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
+import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 
 /** A function and its route. */
 export interface LocalRoute {

@@ -1,26 +1,35 @@
-import type { AuthorizerContext, ProxyResult } from "../../../core/http/lambda.ts";
-import { ConfigurationError } from "../../../errors/http_errors.ts";
-import type { FunctionFile } from "../../discovery/function_files.ts";
-import { BuildError } from "../../sources/build_error.ts";
-import type { FunctionStore } from "./function_store.ts";
+import type { AuthorizerContext, ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
+import type { RequestAuthorizerEvent } from "../../core/triggers/trigger_events.ts";
+import { createRequestAuthorizerEvent } from "../gateway_events.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /**
  * Returns the configured authorizer, else the only one; `undefined` if the project has none.
  *
+ * @param functions The functions of the project.
  * @param configured Name in the configuration.
  * @throws {ConfigurationError} If there are several.
  */
-export function selectAuthorizer(
-  store: FunctionStore,
+export function selectAuthorizer<F extends { readonly kind: string; readonly name: string }>(
+  functions: readonly F[],
   configured?: string,
-): FunctionFile | undefined {
-  const known = store.list().filter(({ kind }) => kind === "authorizer");
+): F | undefined {
+  const known = functions.filter(({ kind }) => kind === "authorizer");
   if (configured !== undefined) return known.find(({ name }) => name === configured);
   if (known.length <= 1) return known[0];
   throw new ConfigurationError(
     `There are several authorizers: ${known.map(({ name }) => name).join(", ")}. ` +
       "Set infra.api.authorizer to one of them",
   );
+}
+
+/** Builds the event with which API Gateway asks the authorizer of a request. */
+export function toAuthorizerEvent(event: RestApiEvent): RequestAuthorizerEvent {
+  const { body: _body, isBase64Encoded: _encoded, ...request } = event;
+  return {
+    ...createRequestAuthorizerEvent({ method: event.httpMethod, path: event.path }),
+    ...request,
+  };
 }
 
 /**
@@ -33,7 +42,6 @@ export async function runAuthorizer(
   invoke: () => Promise<{ readonly result?: unknown; readonly error?: unknown }>,
 ): Promise<AuthorizerContext> {
   const { result, error } = await invoke();
-  if (error instanceof BuildError) throw error;
   if (error !== undefined) {
     throw new GatewayError((error as Error).message === "Unauthorized" ? 401 : 500);
   }

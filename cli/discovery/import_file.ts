@@ -11,10 +11,23 @@ import { pathToFileURL } from "node:url";
  * @param path Absolute path.
  */
 export async function importFile<Module>(path: string): Promise<Module> {
+  return await importNames(path, "*");
+}
+
+/**
+ * Imports the default export of a module as {@link importFile} imports the others.
+ *
+ * @param path Absolute path.
+ */
+export async function importDefault<Value>(path: string): Promise<Value> {
+  return (await importNames<{ readonly default: Value }>(path, "{default}")).default;
+}
+
+async function importNames<Module>(path: string, names: "*" | "{default}"): Promise<Module> {
   const { href } = pathToFileURL(path);
   return import.meta.url.startsWith("file:")
     ? await import(`file://${href.slice("file://".length)}`)
     : await import(
-      `data:text/javascript,export*from/**/${encodeURIComponent(JSON.stringify(href))}`
+      `data:text/javascript,export${names}from/**/${encodeURIComponent(JSON.stringify(href))}`
     );
 }

@@ -1,6 +1,4 @@
-import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isInsideFolder } from "../files/inside_folder.ts";
 
 const MAX_CAUSES = 4;
 const MAX_FRAMES = 5;
@@ -27,10 +25,13 @@ interface LoggedError {
  * Describes the error of a log line for the terminal: database fields, then each error of the cause
  * chain with its stack frames in the project.
  *
- * @param root Absolute path of the project; frames show paths below it.
+ * @param shorten Returns how a frame shows an absolute path.
  * @returns The text to append to the line, and more lines.
  */
-export function describeLogError(line: ErrorLine, root: string): { text: string; lines: string[] } {
+export function describeLogError(
+  line: ErrorLine,
+  shorten: (path: string) => string = (path) => path,
+): { text: string; lines: string[] } {
   const lines: string[] = [];
   let text = "";
   let current = line.error as LoggedError | undefined;
@@ -40,7 +41,7 @@ export function describeLogError(line: ErrorLine, root: string): { text: string;
     if (depth === 0) text = `: ${title}`;
     else lines.push(`caused by ${title}`);
     if (depth === 0 && facts !== "") lines.push(facts);
-    lines.push(...readFrames(current.stack, root));
+    lines.push(...readFrames(current.stack, shorten));
     current = asObject(current.cause);
   }
   return { text, lines };
@@ -52,29 +53,28 @@ function describeFacts(fields: Readonly<Record<string, unknown>>): string {
 }
 
 /** Returns the frames in the project, or the first frame if the project has none. */
-function readFrames(stack: unknown, root: string): string[] {
+function readFrames(stack: unknown, shorten: (path: string) => string): string[] {
   if (typeof stack !== "string") return [];
   const frames = stack.split("\n").map((frame) => frame.trim()).filter((frame) =>
     frame.startsWith("at ")
   );
   const own = frames.filter((frame) => !FOREIGN_FRAME.test(frame.replaceAll("file://", "")));
   const chosen = own.length > 0 ? own.slice(0, MAX_FRAMES) : frames.slice(0, 1);
-  return chosen.map((frame) => shortenFrame(frame, root));
+  return chosen.map((frame) => shortenFrame(frame, shorten));
 }
 
 /** Shortens the path in a frame. */
-function shortenFrame(frame: string, root: string): string {
+function shortenFrame(frame: string, shorten: (path: string) => string): string {
   const start = frame.indexOf("file://");
   const end = frame.lastIndexOf(":", frame.lastIndexOf(":") - 1);
   return start < 0 || end < start
     ? frame
-    : frame.slice(0, start) + shorten(frame.slice(start, end), root) + frame.slice(end);
+    : frame.slice(0, start) + toPath(frame.slice(start, end), shorten) + frame.slice(end);
 }
 
-function shorten(url: string, root: string): string {
+function toPath(url: string, shorten: (path: string) => string): string {
   try {
-    const path = fileURLToPath(url);
-    return isInsideFolder(root, path) ? relative(root, path) : path;
+    return shorten(fileURLToPath(url));
   } catch {
     return url; // not a local path
   }
