@@ -1,18 +1,36 @@
 import { renderCiRole } from "./ci_role.ts";
 import { withoutMargin } from "./margin.ts";
-import { PROJECT_COMMANDS, type ProjectRuntime } from "./project_runtime.ts";
+import {
+  getProjectCommands,
+  type PackageManager,
+  type ProjectCommands,
+  type ProjectRuntime,
+} from "./project_choices.ts";
+
+/** The files of continuous deployment: the workflow, and its Terraform. */
+export const CI_PATHS = [".github/workflows/deploy.yml", "infra-ci/main.tf"] as const;
 
 /**
  * Returns the files of continuous deployment from GitHub: a workflow, and the Terraform of its role and
  * of the bucket with the states.
  *
  * @param runtime The local runtime.
+ * @param manager What installs the packages of a Node.js project.
  * @returns Contents by path.
  */
-export function ciFiles(name: string, runtime: ProjectRuntime): Record<string, string> {
+export function ciFiles(
+  name: string,
+  runtime: ProjectRuntime,
+  manager: PackageManager = "npm",
+): Record<string, string> {
+  const [workflow, role] = CI_PATHS;
   return {
-    ".github/workflows/deploy.yml": renderWorkflow(name, runtime),
-    "infra-ci/main.tf": renderCiRole(name),
+    [workflow]: renderWorkflow(
+      name,
+      RUNTIME_ACTIONS[runtime],
+      getProjectCommands(runtime, manager),
+    ),
+    [role]: renderCiRole(name),
   };
 }
 
@@ -30,16 +48,14 @@ const CHECKOUT = `|      - uses: ${ACTIONS.checkout}
 |          persist-credentials: false
 `;
 
-const SETUP: Readonly<Record<ProjectRuntime, string>> = {
-  node: `${CHECKOUT}|      - uses: ${ACTIONS.node}
+const RUNTIME_ACTIONS: Readonly<Record<ProjectRuntime, string>> = {
+  node: `|      - uses: ${ACTIONS.node}
 |        with:
 |          node-version: 24
-|      - run: npm ci
 `,
-  deno: `${CHECKOUT}|      - uses: ${ACTIONS.deno}
+  deno: `|      - uses: ${ACTIONS.deno}
 |        with:
 |          deno-version: 2.9.6
-|      - run: deno ci
 `,
 };
 
@@ -140,7 +156,12 @@ function renderSweep(trellis: string, project: string): string {
 `;
 }
 
-function renderWorkflow(name: string, runtime: ProjectRuntime): string {
+function renderWorkflow(
+  name: string,
+  runtimeAction: string,
+  { installLocked, run, trellis }: ProjectCommands,
+): string {
+  const setup = `${CHECKOUT}${runtimeAction}|      - run: ${installLocked}\n`;
   return withoutMargin(`|name: deploy
 |# Needs the environments plan, dev and prod with the variables AWS_REGION and AWS_DEPLOY_ROLE (outputs of
 |# infra-ci/). Let prod require a review, and dev and prod accept the branch main only.
@@ -168,8 +189,8 @@ function renderWorkflow(name: string, runtime: ProjectRuntime): string {
 |    permissions:
 |      contents: read
 |    steps:
-${SETUP[runtime]}|      - run: ${PROJECT_COMMANDS[runtime].run} ci
-${JOBS.map((job) => renderJob(job, name, runtime)).join("")}`);
+${setup}|      - run: ${run} ci
+${JOBS.map((job) => renderJob(job, { project: name, setup, trellis })).join("")}`);
 }
 
 const COMMENTS: Readonly<Record<string, string>> = {
@@ -177,10 +198,17 @@ const COMMENTS: Readonly<Record<string, string>> = {
     "|  # GitHub runs nothing for a pull request with a merge conflict, so that close may be missing.\n",
 };
 
+/** What the jobs of one workflow share. */
+interface JobSurroundings {
+  readonly project: string;
+  /** Steps that check the repository out and install its packages. */
+  readonly setup: string;
+  readonly trellis: string;
+}
+
 function renderJob(
   { name, when, needs, environment, concurrency, permissions = "", step }: Job,
-  project: string,
-  runtime: ProjectRuntime,
+  { project, setup, trellis }: JobSurroundings,
 ): string {
   const optional = Object.entries({ needs, concurrency }).filter(([, value]) =>
     value !== undefined
@@ -194,7 +222,7 @@ ${settings.map(([key, value]) => `|    ${key}: ${value}\n`).join("")}|    runs-o
 |      contents: read
 |      id-token: write # a short-lived token for AWS: there are no keys
 ${permissions}|    steps:
-${SETUP[runtime]}|      - uses: ${ACTIONS.tofu}
+${setup}|      - uses: ${ACTIONS.tofu}
 |        with:
 |          tofu_version: 1.12.6
 |          tofu_wrapper: false
@@ -202,5 +230,5 @@ ${SETUP[runtime]}|      - uses: ${ACTIONS.tofu}
 |        with:
 |          role-to-assume: \${{ vars.AWS_DEPLOY_ROLE }}
 |          aws-region: \${{ vars.AWS_REGION }}
-${step(PROJECT_COMMANDS[runtime].trellis, project)}`;
+${step(trellis, project)}`;
 }

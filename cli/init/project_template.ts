@@ -2,10 +2,10 @@ import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { ACCOUNT_FILES } from "./account_files.ts";
 import type { ConfigParts } from "./config_file.ts";
-import { ENV_EXAMPLE } from "./common_files.ts";
 import { JOB_FILES } from "./job_files.ts";
 import { AUTH_ROUTE_FILES, renderAuthConfig, renderNotes } from "./note_files.ts";
-import type { TemplateName } from "./template_name.ts";
+import type { TemplateName } from "./project_choices.ts";
+import { SOURCE_CLIENTS } from "./project_database.ts";
 import type { VERSIONS } from "./versions.ts";
 
 /** What distinguishes one kind of new project from the others. */
@@ -14,15 +14,13 @@ export interface ProjectTemplate {
   readonly title: string;
   readonly files: Readonly<Record<string, string>>;
   readonly config: ConfigParts;
-  /** Packages in addition to those of every project. */
+  /** Packages in addition to those of every project and of the database. */
   readonly packages: readonly (keyof typeof VERSIONS)[];
-  /** Lines of `.env.example`. */
+  /** Lines of `.env.example` before those of the database. */
   readonly envExample: string;
   /** Rows of the README's table: path and content. */
   readonly paths: readonly (readonly [path: string, content: string])[];
 }
-
-const SECRETS = "@aws-sdk/client-secrets-manager";
 
 const API: ProjectTemplate = {
   title: "An API of Lambda functions with notes in a table.",
@@ -34,11 +32,17 @@ const API: ProjectTemplate = {
     budgets: '{ "*": 440_000, Health: 200_000 }',
   },
   packages: [],
-  envExample: ENV_EXAMPLE.database,
+  envExample: "",
   paths: [],
 };
 
 const AUTH_TABLES = `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`;
+
+const AUTH_ENV_EXAMPLE = `# Secret that signs sessions: at least 32 random characters.
+AUTH_SECRET=
+# Public URL of the routes in auth/.
+AUTH_BASE_URL=http://localhost:8787/auth
+`;
 
 // the template accounts has a test of its own
 const { "tests/notes.test.ts": NOTE_TEST, ...NOTE_FILES } = renderNotes(true);
@@ -55,11 +59,11 @@ const NOTES: ProjectTemplate = {
   config: {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
     infra: [],
-    awsClients: [SECRETS, "@aws-sdk/client-ssm"],
+    awsClients: SOURCE_CLIENTS,
     budgets: '{ "*": 450_000, AuthByProxy: 1_500_000, Health: 200_000 }',
   },
-  packages: [SECRETS, "better-auth"],
-  envExample: ENV_EXAMPLE.auth + ENV_EXAMPLE.database,
+  packages: [SOURCE_CLIENTS[0], "better-auth"],
+  envExample: AUTH_ENV_EXAMPLE,
   paths: [
     [
       "src/functions/schedule/",
@@ -117,11 +121,23 @@ const JOBS: ProjectTemplate = {
     budgets: '{ "*": 480_000, Health: 200_000 }',
   },
   packages: [],
-  envExample: ENV_EXAMPLE.database,
+  envExample: "",
   paths: [
     ["src/jobs.ts", "background jobs, which are enqueued in the transaction of a request"],
     ["src/functions/schedule/", "functions that run on a schedule: due jobs, the clean-up"],
   ],
+};
+
+const EMPTY: ProjectTemplate = {
+  title: "An API of Lambda functions.",
+  files: {
+    "src/schema.ts":
+      "// tables of drizzle-orm/pg-core; trellis generate migration <name> writes the SQL that creates them\nexport {};\n",
+  },
+  config: { environment: [], infra: [], awsClients: [], budgets: '{ "*": 440_000 }' },
+  packages: [],
+  envExample: "",
+  paths: [],
 };
 
 /** The kinds of new projects. */
@@ -130,4 +146,5 @@ export const PROJECT_TEMPLATES: Readonly<Record<TemplateName, ProjectTemplate>> 
   api: API,
   accounts: ACCOUNTS,
   jobs: JOBS,
+  empty: EMPTY,
 };

@@ -1,7 +1,7 @@
 /** The package as JSR serves it: the bytes that `deno publish` uploads, installed by Deno and by npm clients. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
-import { TEMPLATE_NAMES, type TemplateName } from "../../cli/init/template_name.ts";
+import { TEMPLATE_NAMES, type TemplateName } from "../../cli/init/project_choices.ts";
 import { type JsrRegistry, packForNpm, startJsrRegistry } from "./support/jsr_registry.ts";
 import { captureUpload } from "./support/jsr_upload.ts";
 import { CACHE, PROGRAMS } from "./support/package.ts";

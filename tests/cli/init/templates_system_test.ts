@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { createProjectFiles } from "../../../cli/init/template.ts";
-import { TEMPLATE_NAMES } from "../../../cli/init/template_name.ts";
+import { TEMPLATE_NAMES } from "../../../cli/init/project_choices.ts";
 import { denoProjectFiles, writeTestProject } from "../build/project.ts";
 import { withProject } from "../fixtures/analyse.ts";
 import { infra, permissions, readInfra } from "../fixtures/infra_project.ts";
