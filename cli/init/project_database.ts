@@ -139,7 +139,8 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
       pattern: "/^rds-data:/",
       isSecret: false,
     }),
-    packages: ["@aws-sdk/client-rds-data"],
+    // the provider can also connect to the cluster directly
+    packages: ["@aws-sdk/client-rds-data", "postgres"],
     tools: [],
     awsClients: ["@aws-sdk/client-rds-data"],
     infra: [
