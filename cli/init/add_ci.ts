@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { readConfig } from "../config/read_config.ts";
 import { findDenoConfig } from "../build/deno_graph.ts";
 import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
@@ -23,6 +22,8 @@ export async function addCi(folder: string, output: Output): Promise<CommandResu
     output.line(`${output.red("error")} ${error}`);
     return { exitCode: ExitCode.Found, folder, error, inTheWay: present };
   }
+  // it needs packages that are not installed where a project was just created
+  const { readConfig } = await import("../config/read_config.ts");
   const name = (await readConfig(folder)).infra.projectName ?? readProjectName(folder);
   const runtime = findDenoConfig(folder) === undefined ? "node" : "deno";
   const files = ciFiles(name, runtime, findPackageManager(folder));
