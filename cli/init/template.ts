@@ -32,6 +32,9 @@ export interface ProjectOptions {
   readonly withCi?: boolean;
 }
 
+/** Settings of Yarn from version 2 on: TypeScript 7 finds no types in archives. */
+const YARN_SETTINGS = "nodeLinker: node-modules\n";
+
 /** What installations write. Of Yarn only its patches, plugins and releases are committed. */
 const NODE_IGNORED = `node_modules/
 .pnp.*
@@ -61,6 +64,7 @@ export function createProjectFiles(
     ...(runtime === "node" ? nodeFiles(name, chosen, target, commands) : denoFiles()),
     ".gitignore": (runtime === "node" ? NODE_IGNORED : "") +
       "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
+    ...manager === "yarn" && runtime === "node" ? { ".yarnrc.yml": YARN_SETTINGS } : {},
     // with other line endings, the hashes of applied migrations change
     ".gitattributes": "* text=auto eol=lf\n",
     ".env.example":

@@ -135,6 +135,7 @@ Deno.test("init names the package manager that runs it", async () => {
         assertMatch(scripts.ci, new RegExp(`^${script}`));
         const workflow = await Deno.readTextFile(join(cwd, ".github/workflows/deploy.yml"));
         const [manager] = next[0].split(" ");
+        assertEquals((await list(cwd)).includes(".yarnrc.yml"), manager === "yarn");
         const locked = manager === "npm" ? "npm ci\n" : `&& ${manager} install --`;
         assertEquals(workflow.includes(locked), true, workflow);
         assertMatch(await Deno.readTextFile(join(cwd, ".gitignore")), /^\.pnp\.\*\n\.yarn\/\*\n/m);
