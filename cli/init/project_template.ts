@@ -13,6 +13,8 @@ export interface ProjectTemplate {
   /** First sentence of the README. */
   readonly title: string;
   readonly files: Readonly<Record<string, string>>;
+  /** The part of the files that a product does not keep; none in an empty project. */
+  readonly example?: ProjectExample;
   readonly config: ConfigParts;
   /** Packages in addition to those of every project and of the database. */
   readonly packages: readonly (keyof typeof VERSIONS)[];
@@ -22,9 +24,26 @@ export interface ProjectTemplate {
   readonly paths: readonly (readonly [path: string, content: string])[];
 }
 
+/** The example in a new project. */
+export interface ProjectExample {
+  /** What belongs to it: files, folders and patterns of a shell. */
+  readonly paths: readonly string[];
+  /** Text of `src/schema.ts` without it: one line. */
+  readonly schema: string;
+}
+
+const NOTE_PATHS = [
+  "migrations/*_notes.sql",
+  "src/functions/api/notes",
+  "src/notes_schemas.ts",
+  "src/queries/notes.ts",
+  "tests/notes.test.ts",
+] as const;
+
 const API: ProjectTemplate = {
   title: "An API of Lambda functions with notes in a table.",
-  files: renderNotes(false),
+  files: renderNotes(false, 1),
+  example: { paths: NOTE_PATHS, schema: "export {};" },
   config: {
     environment: [],
     infra: [],
@@ -44,18 +63,18 @@ AUTH_SECRET=
 AUTH_BASE_URL=http://localhost:8787/auth
 `;
 
-// the template accounts has a test of its own
-const { "tests/notes.test.ts": NOTE_TEST, ...NOTE_FILES } = renderNotes(true);
+const AUTH_SCHEMA =
+  'export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";';
 
 const NOTES: ProjectTemplate = {
   title: "An API of Lambda functions with sign-up, sessions and notes.",
   files: {
     "migrations/0001_auth.sql": AUTH_TABLES,
-    ...NOTE_FILES,
-    "tests/notes.test.ts": NOTE_TEST,
+    ...renderNotes(true, 2),
     "src/auth.ts": renderAuthConfig(),
     ...AUTH_ROUTE_FILES,
   },
+  example: { paths: NOTE_PATHS, schema: AUTH_SCHEMA },
   config: {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
     infra: [],
@@ -75,13 +94,21 @@ const NOTES: ProjectTemplate = {
 
 const MAIL_CLIENTS = ["@aws-sdk/client-sesv2", "@aws-sdk/client-sqs"] as const;
 
+// the template accounts has a test of its own
+const { "tests/notes.test.ts": _test, ...NOTES_WITH_ACCOUNTS } = renderNotes(true, 3);
+
 const ACCOUNTS: ProjectTemplate = {
   title: "An API of Lambda functions with accounts, verified by mail, and notes.",
   files: {
     "migrations/0001_auth.sql": AUTH_TABLES,
-    ...NOTE_FILES,
+    ...NOTES_WITH_ACCOUNTS,
     ...AUTH_ROUTE_FILES,
     ...ACCOUNT_FILES,
+  },
+  // its test also writes a note
+  example: {
+    paths: [...NOTE_PATHS.slice(0, -1), "tests/accounts.test.ts"],
+    schema: AUTH_SCHEMA,
   },
   config: {
     environment: [
@@ -114,6 +141,18 @@ const ACCOUNTS: ProjectTemplate = {
 const JOBS: ProjectTemplate = {
   title: "An API of Lambda functions with orders, which a background job ships.",
   files: JOB_FILES,
+  example: {
+    paths: [
+      "migrations/*_orders.sql",
+      "src/functions/api/orders",
+      "src/functions/schedule/jobs_relay.ts",
+      "src/jobs.ts",
+      "src/orders_schemas.ts",
+      "src/queries/orders.ts",
+      "tests/orders.test.ts",
+    ],
+    schema: "export {};",
+  },
   config: {
     environment: [],
     infra: ['functions: { IdempotencyCleanup: { schedule: "rate(1 day)" } },'],

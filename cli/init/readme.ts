@@ -1,6 +1,6 @@
 import type { ProjectCommands } from "./project_choices.ts";
 import type { ProjectDatabase } from "./project_database.ts";
-import type { ProjectTemplate } from "./project_template.ts";
+import type { ProjectExample, ProjectTemplate } from "./project_template.ts";
 
 /**
  * Renders the README of a new project.
@@ -11,7 +11,7 @@ import type { ProjectTemplate } from "./project_template.ts";
  */
 export function renderReadme(
   name: string,
-  { title, paths, files }: ProjectTemplate,
+  { title, paths, files, example: removable }: ProjectTemplate,
   { hasRoles }: ProjectDatabase,
   { install, run, test, trellis }: ProjectCommands,
 ): string {
@@ -65,5 +65,19 @@ ${rows}| \`src/queries/\` | statements; their tables become the grants of the fu
 
 To add a route, add a file. To add or change a table, edit \`src/schema.ts\` and write its migration: \`${trellis} generate migration <name>\` creates
 \`migrations/${next}_<name>.sql\`. Read the file. \`trellis dev\` applies it while it runs.
+${removable === undefined ? "" : renderRemoval(removable, `${run} dev`)}`;
+}
+
+/** Renders how the example is removed before the first deployment. */
+function renderRemoval({ paths, schema }: ProjectExample, dev: string): string {
+  const separator = dev.startsWith("npm ") ? " --" : "";
+  return `
+To remove the example before the first deployment, with the tests that use it:
+
+\`\`\`sh
+rm -r ${paths.join(" ")} && echo '${schema}' > src/schema.ts
+\`\`\`
+
+Then start \`${dev}${separator} --reset\` once, which creates the local database again, and generate.
 `;
 }

@@ -2,6 +2,8 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { createProjectFiles } from "../../../cli/init/template.ts";
 import { type DatabaseName, TEMPLATE_NAMES } from "../../../cli/init/project_choices.ts";
+import { listFiles } from "../../../scripts/list_files.ts";
+import { runOrThrow } from "../../../scripts/program.ts";
 import { denoProjectFiles, writeTestProject } from "../build/project.ts";
 import { withProject } from "../fixtures/analyse.ts";
 import { infra, permissions, readInfra } from "../fixtures/infra_project.ts";
@@ -91,6 +93,31 @@ for (const [database, [present, absent]] of Object.entries(DATABASES)) {
       assertEquals(absent.test(text), false, text);
       const health = await readInfra(root, "fn_health.tf");
       assertEquals(/DATABASE_|vpc_config|rds-data/.test(health), false, health);
+    });
+  });
+}
+
+for (const template of TEMPLATE_NAMES.filter((name) => name !== "empty")) {
+  Deno.test(`the README of the template ${template} removes its example in one command`, async () => {
+    const files = createProjectFiles("my-api", "node", { template });
+    const [, command] = /```sh\n(rm -r [^]*?)```/.exec(files.get("README.md")!)!;
+    await withProject(Object.fromEntries(files), async (root) => {
+      await runOrThrow("sh", ["-c", command], { cwd: root });
+      const left = listFiles(root).filter((path) => /^(?:src|tests|migrations)\//.test(path));
+      assertEquals(left.filter((path) => /note|order/.test(path)), []);
+      for (const path of left) {
+        const text = await Deno.readTextFile(join(root, path));
+        assertEquals(
+          /\b(?:notes|orders)\b/.test(text.replaceAll(/"Notes( <[^>]*>)?"/g, "")),
+          false,
+          path,
+        );
+      }
+      const granted = await permissions(root);
+      assertEquals(granted.exitCode, 0, granted.stdout + granted.stderr);
+      const modules = join(Deno.cwd(), "modules");
+      const { exitCode, stdout, stderr } = await infra(root, "--modules-path", modules);
+      assertEquals([exitCode, /warning/i.test(stdout)], [0, false], stdout + stderr);
     });
   });
 }
