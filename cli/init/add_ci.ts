@@ -26,7 +26,7 @@ export async function addCi(folder: string, output: Output): Promise<CommandResu
   const { readConfig } = await import("../config/read_config.ts");
   const name = (await readConfig(folder)).infra.projectName ?? readProjectName(folder);
   const runtime = findDenoConfig(folder) === undefined ? "node" : "deno";
-  const files = ciFiles(name, runtime, findPackageManager(folder));
+  const files = ciFiles(name, runtime, { manager: findPackageManager(folder) });
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -66,5 +66,6 @@ export function printCiSteps(output: Output, name?: string): void {
   output.line(
     "  on GitHub: the environments plan, dev and prod, with AWS_REGION and AWS_DEPLOY_ROLE",
   );
+  output.line("  without Aurora DSQL: the secret DATABASE_URL in dev and prod, for migrations");
   output.line("  for previews: an account of their own (the first lines of infra-ci/main.tf)");
 }

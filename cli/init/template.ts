@@ -75,7 +75,7 @@ export function createProjectFiles(
     "src/database.ts": target.source,
     ...COMMON_FILES,
     ...chosen.files,
-    ...withCi ? ciFiles(name, runtime, manager) : {},
+    ...withCi ? ciFiles(name, runtime, { manager, database }) : {},
   };
   return new Map(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
 }
