@@ -97,7 +97,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   if (existing.length > 0) {
     const error = `${folder} is not empty: it contains ${summarizeList(existing)}. ` +
       `Nothing was written. Use a new or empty folder`;
-    output.line(`${output.red("error")} ${error}`);
+    output.error(error);
     return { exitCode: ExitCode.Found, folder, error, inTheWay: existing };
   }
   const database = await chooseDatabase(context);
