@@ -4,7 +4,7 @@ import { renderAuthConfig } from "./note_files.ts";
 
 /** What the template `accounts` adds to notes: verification and reset by mail. */
 export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
-  "migrations/0003_jobs.sql": JOBS_MIGRATION_SQL,
+  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
   "src/auth.ts": renderAuthConfig([
     "// the origins of your pages",
     'trustedOrigins: [getOptionalEnv("WEB_ORIGIN", "http://localhost:3000")],',

@@ -4,8 +4,8 @@ import { withoutMargins } from "./margin.ts";
 
 /** The template `jobs`: orders that a background job ships. */
 export const JOB_FILES: Readonly<Record<string, string>> = {
-  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
-  "migrations/0003_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
+  "migrations/0001_jobs.sql": JOBS_MIGRATION_SQL,
+  "migrations/0002_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
   ...withoutMargins({
     "src/schema.ts":
       `|import { index, integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
@@ -18,7 +18,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 |}, (table) => [index("orders_created_at_idx").on(table.createdAt)]);
 `,
-    "migrations/0001_orders.sql": `|CREATE TABLE "orders" (
+    "migrations/0003_orders.sql": `|CREATE TABLE "orders" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 |  "item" text NOT NULL,
 |  "quantity" integer NOT NULL,

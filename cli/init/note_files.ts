@@ -135,11 +135,12 @@ const NOTES: Readonly<Record<string, string>> = {
  * Returns the files of notes.
  *
  * @param haveUsers True if each note belongs to a user with an account.
+ * @param migration Number of the migration that creates the table.
  * @returns Contents by path.
  */
-export function renderNotes(haveUsers: boolean): Record<string, string> {
+export function renderNotes(haveUsers: boolean, migration: number): Record<string, string> {
   const other = haveUsers ? /^-\|.*\n/gm : /^\+\|.*\n/gm;
-  const files = { ...NOTES, [`migrations/000${haveUsers ? 2 : 1}_notes.sql`]: MIGRATION };
+  const files = { ...NOTES, [`migrations/000${migration}_notes.sql`]: MIGRATION };
   return Object.fromEntries(
     Object.entries(files).map((
       [path, text],
