@@ -99,7 +99,8 @@ Deno.test("generate migration asks about a column that is gone, and renames or d
         "--> statement-breakpoint",
         `ALTER TABLE "notes" ALTER COLUMN "title" DROP NOT NULL;`,
         "--> statement-breakpoint",
-        "-- Warning: fails if the table has rows: the column has no default.",
+        "-- Warning: fails if the table has rows, because the column has no default. Declare a " +
+        "default, or add the column without NOT NULL, fill it, and set NOT NULL in a later migration.",
         `ALTER TABLE "notes" ADD COLUMN "done" boolean NOT NULL;`,
         "--> statement-breakpoint",
         "-- Warning: drops the table with its rows.",
