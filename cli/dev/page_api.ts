@@ -15,6 +15,7 @@ import { PAGE_POLICY, readAsset } from "./page_assets.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import { readBody } from "./http/http_server.ts";
 import type { LocalDatabase } from "./local_database.ts";
+import type { MigrationWatch } from "./local_migrations.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
@@ -34,6 +35,7 @@ export interface PageSource extends PageActionsOptions {
   readonly mails: readonly SentMail[];
   /** Omitted for the database in the environment. */
   readonly accounts?: LocalAccounts;
+  readonly migrations: Pick<MigrationWatch, "held" | "confirm">;
   /** Returns the names of generated secrets. */
   secrets(): string[];
   /** Builds the current OpenAPI document. */
@@ -122,6 +124,10 @@ async function act(
     const body = (await readBody(request)).toString("utf8");
     return await actions.invoke(name, { body, params });
   }
+  if (area === "migrations" && name === "apply") {
+    await source.migrations.confirm();
+    return { held: source.migrations.held() ?? null };
+  }
   if (area === "calls" && action === "replay") return await actions.replay(name);
   if (area === "jobs" && action !== undefined) {
     return await changePageJob(requireDatabase(source), name, action);
@@ -157,13 +163,14 @@ async function read(
 }
 
 async function describeState(
-  { project, url, database, recorder, store, sent, mails, secrets }: PageSource,
+  { project, url, database, recorder, store, sent, mails, migrations, secrets }: PageSource,
 ): Promise<Record<string, unknown>> {
   await store.scan();
   return {
     project,
     url,
     database: { summary: database.summary, canBrowse: database.config !== undefined },
+    held: migrations.held() ?? null,
     secrets: secrets(),
     functions: store.list().flatMap((fn) => listRoutes(store, fn)).map((fn) =>
       describeFunction(store, fn)

@@ -28,6 +28,9 @@ export interface Step {
   readonly risk?: string;
 }
 
+/** The first line of a generated migration, without `--`. */
+export const GENERATED_HEAD = "Written by trellis generate migration. Read it before you apply it.";
+
 /** The beginning of the comment before a statement that can lose data or fail. */
 export const RISK_COMMENT = "-- Warning: ";
 

@@ -80,6 +80,7 @@ export type DevEvent =
   | { readonly type: "sent"; readonly sent: unknown }
   | { readonly type: "mail"; readonly mail: SentMail }
   | { readonly type: "functions" }
+  | { readonly type: "migrations" }
   | { readonly type: "log"; readonly log: LogLine };
 
 /** Keeps the last calls with their log lines, metrics and spans. */

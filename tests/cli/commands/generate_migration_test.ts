@@ -180,3 +180,19 @@ Deno.test("generate migration names what is wrong with its arguments", async () 
     assertEquals(unknown.exitCode, 1);
   });
 });
+
+Deno.test("generate migration says how to apply the file, also while trellis dev runs", async () => {
+  await withProject(FILES, async (root) => {
+    await write(root, "src/schema.ts", schema(`title: text("title"), body: text("body")`));
+    const first = await run(root, "first");
+    assertStringIncludes(first.stdout, "1 statement: read the file, then trellis db migrate");
+    await Deno.mkdir(join(root, ".trellis/dev"), { recursive: true });
+    await write(root, ".trellis/dev/lock", String(Deno.pid));
+    await write(root, "src/schema.ts", schema(`title: text("title")`));
+    const second = await run(root, "second", "--drop", "notes.body");
+    assertStringIncludes(
+      second.stdout,
+      "1 statement: read the file, then type m and press Enter in trellis dev, which holds it",
+    );
+  });
+});
