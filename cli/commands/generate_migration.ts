@@ -91,11 +91,15 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const config = await readProjectConfig(context);
   const files = listSchemaFiles(root, config);
   const folder = resolve(root, config.database.migrationsDir);
-  const difference = await planDifference({
-    migrationsFolder: existsSync(folder) ? folder : undefined,
-    exports: await loadSchema(root, files),
-    decisions,
-  });
+  const difference = await context.output.step(
+    "Comparing the schema with the migrations",
+    async () =>
+      await planDifference({
+        migrationsFolder: existsSync(folder) ? folder : undefined,
+        exports: await loadSchema(root, files),
+        decisions,
+      }),
+  );
   const changes = planFiles(root, config, name, difference.steps);
   const findings = changes.length === 0 ? [] : await findRefused(root, config, changes);
   const isRefused = findings.some(({ severity }) => severity === "error");

@@ -72,9 +72,12 @@ async function start(
   const pending = createPendingWork();
   const invoker = new Invoker({ store, recorder, authorizer: config.infra.api.authorizer });
 
-  await store.scan();
-  const functions = store.list();
-  await preloadFunctions(store, functions);
+  const functions = await terminal.step("Loading functions", async () => {
+    await store.scan();
+    const found = store.list();
+    await preloadFunctions(store, found);
+    return found;
+  });
   terminal.flush();
 
   const migrations = watchMigrations(options, project, () => pending.settle(GRACE_MS));

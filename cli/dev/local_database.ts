@@ -12,6 +12,7 @@ import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../distsql/server/server.ts";
 import { count } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
 import { copyRows } from "./copy_rows.ts";
 import { findHeld, type HeldMigrations } from "./held_migrations.ts";
 import { runSeed } from "./seed.ts";
@@ -37,7 +38,10 @@ export interface LocalDatabaseOptions {
   readonly seedFile?: string;
   /** Deletes existing data. */
   readonly reset?: boolean;
-  readonly onProgress?: (what: string) => void;
+  /** Runs a step, and shows its label if it takes long. */
+  readonly step: Output["step"];
+  /** Called with an embedded database after it was opened. */
+  readonly onOpened?: (database: PGlite) => void;
   /** Called with each finding of the migration plan. */
   readonly onWarning?: (what: string) => void;
 }
@@ -87,7 +91,7 @@ export async function openLocalDatabase(
   options: LocalDatabaseOptions,
   provide: Provide,
 ): Promise<LocalDatabase> {
-  const { choice, dataDir, reset } = options;
+  const { choice, dataDir, reset, step } = options;
   if (choice === "env") {
     return {
       summary: "the one in the environment (trellis db migrate applies migrations)",
@@ -122,12 +126,19 @@ export async function openLocalDatabase(
     database: config,
     translation: options.translation,
   };
+  async function reportOpened(): Promise<void> {
+    if (choice === "embedded") options.onOpened?.(await openPglite(config));
+  }
   const canRebuild = choice === "embedded" && folder === own;
   async function migrate(isRunning: boolean, isConfirmed: boolean): Promise<MigrationOutcome> {
     if (!existsSync(options.migrationsDir)) return { applied: 0 };
     const held = await findHeld({ target, isRunning, canRebuild });
     if (held !== undefined && !isConfirmed) return { applied: 0, held };
-    if (held?.isRebuild) return await rebuildEmbedded(own, target);
+    if (held?.isRebuild) {
+      const outcome = await rebuildEmbedded(own, target);
+      await reportOpened();
+      return outcome;
+    }
     const { applied, findings } = await runMigrations(target);
     for (const finding of findings) options.onWarning?.(formatPlanFinding(finding));
     if (server !== undefined) await grantLocalRole(config, server);
@@ -140,23 +151,23 @@ export async function openLocalDatabase(
   try {
     const hasMigrations = existsSync(options.migrationsDir);
     if (hasMigrations || options.seedFile !== undefined || server !== undefined) {
-      options.onProgress?.("Opening the database (the first start takes a few seconds) …");
       // kept open: an embedded database cannot be opened twice, and opening is slow
-      await getDrizzleClient(config);
+      await step("Opening the database", () => getDrizzleClient(config));
+      await reportOpened();
     }
     if (hasMigrations) {
-      const outcome = await migrate(false, false);
+      const outcome = await step("Applying migrations", () => migrate(false, false));
       held = outcome.held;
       parts.push(describeOutcome(outcome));
     }
     if (options.seedFile !== undefined && !existsSync(marker)) {
-      options.onProgress?.("Seeding …");
-      await runSeed({
+      const seed = {
         file: options.seedFile,
         root: options.root,
         outDir: join(dataDir, "seed"),
         config,
-      });
+      };
+      await step("Seeding the database", () => runSeed(seed));
       writeFileSync(marker, "");
       parts.push("seeded");
     }

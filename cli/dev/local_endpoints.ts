@@ -65,6 +65,7 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
   const accounts = database.config === undefined ? undefined : new LocalAccounts(store);
   const page = createPageApi({
     project: project.name,
+    root: options.root,
     url: server.url,
     database,
     recorder,

@@ -74,11 +74,14 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
     await warn();
     try {
       if (isConfirmed && held?.isRebuild) await options.settleCalls();
-      const outcome = await database.migrate?.(isConfirmed) ?? { applied: 0 };
+      const outcome = await terminal.step(
+        "Applying migrations",
+        async () => await database.migrate?.(isConfirmed) ?? { applied: 0 },
+      );
       hold(outcome.held);
       if (outcome.lost !== undefined) reportRebuild(outcome.lost);
       else if (outcome.applied > 0) {
-        terminal.progress(`${count(outcome.applied, "migration")} applied`);
+        terminal.note(`${count(outcome.applied, "migration")} applied`);
       }
     } catch (error) {
       hold(undefined);
@@ -88,7 +91,7 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
 
   function reportRebuild(lost: readonly string[]): void {
     options.onRebuilt();
-    terminal.progress("The local database was built again from its migrations");
+    terminal.note("The local database was built again from its migrations");
     if (lost.length === 0) return;
     const lines = lost.map((each) => `    ${each}`);
     terminal.warn(`It lacks these rows, which are in ${BEFORE}:\n${lines.join("\n")}`);

@@ -16,7 +16,7 @@ export function watchClientTypes(
     root,
     config,
     list: () => store.list(),
-    onWritten: (path) => terminal.progress(`updated ${path}`),
+    onWritten: (path) => terminal.note(`updated ${path}`),
     onFailed: (reason) => terminal.warn(reason),
   });
   watch.update();

@@ -7,9 +7,9 @@ import { createTestProject, FILES, SERVED } from "./fixtures/project.ts";
 const PROJECT = {
   ...FILES,
   "migrations/0001_notes.sql":
-    `create table notes (id int primary key, title text not null, token text);
+    `create table notes (id int primary key, title text not null, token text, extra text, more text);
 --> statement-breakpoint
-insert into notes select n, 'Note ' || n, 'secret-' || n from generate_series(1, 30) n;`,
+insert into notes select n, 'Note ' || n, 'secret-' || n, 'x', 'y' from generate_series(1, 30) n;`,
 };
 
 const HELLO = "src/functions/api/hello/[name].get.ts";
@@ -167,6 +167,60 @@ Deno.test(
             "26 to 30 of 30",
           );
           await assertFits(page);
+        });
+
+        await run(
+          `a value of a row is changed with the keyboard (${width} px)`,
+          width,
+          async (visit) => {
+            const { page, press, tabTo, until } = visit;
+            await tabTo(/^Requests$/);
+            await press("ArrowRight", "ArrowRight");
+            await until(`document.querySelector(".tables button") !== null`);
+            await tabTo(/^notes/);
+            await press("Enter");
+            await tabTo(/^Change title: /);
+            await press("Enter");
+            await page.keyboard.type(` at ${width}`);
+            await assertFits(page);
+            await press("Enter");
+            await until(`document.querySelector("table").textContent.includes(" at ${width}")`);
+            assertMatch(await page.evaluate(NAME_OF_FOCUS) as string, /^Change title: Note 1 at /);
+          },
+        );
+
+        await run(`a mail is rendered (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo } = visit;
+          const subject = `Welcome ${width}`;
+          const html = `<p style="color: #063">Hello from ${width}</p>`;
+          const body = JSON.stringify({ to: "ada@example.com", subject, html });
+          await (await fetch(`${server.url}/_trellis/mail`, { method: "POST", body })).body
+            ?.cancel();
+          await page.click("#tab-mail");
+          await tabTo(new RegExp(subject));
+          await press("Enter");
+          const frame = await page.waitForFrame((each) => each.url().includes("/_trellis/mails/"));
+          await frame.waitForFunction(`document.body?.textContent.includes("Hello from ${width}")`);
+          await assertFits(page);
+        });
+
+        await run(`a held migration is applied (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo, until } = visit;
+          const name = width === 360 ? "0002_drop" : "0003_drop";
+          const column = width === 360 ? "extra" : "more";
+          await project.write(
+            `migrations/${name}.sql`,
+            `alter table notes drop column ${column};`,
+          );
+          await until(`document.querySelector("#held").textContent.includes("${name}.sql")`);
+          assertStringIncludes(
+            await page.$eval("#held", (e) => e.textContent ?? ""),
+            `line 1: alter table notes drop column ${column}: drops the column with its data`,
+          );
+          await assertFits(page);
+          await tabTo(/^Apply$/);
+          await press("Enter");
+          await until(`document.querySelector("#held").hidden`);
         });
 
         await run(`what was sent, and the API reference (${width} px)`, width, async (visit) => {
