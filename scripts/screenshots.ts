@@ -1,4 +1,5 @@
 #!/usr/bin/env -S deno run -A
+// deno-lint-ignore-file no-console
 /**
  * Takes the pictures of the local page for the documentation: serves a small project, sends requests
  * to it, and opens the page in a browser (`$CHROME_PATH`, or an installed one).

@@ -6,6 +6,18 @@ import { createTestProject, FILES, SERVED } from "./fixtures/project.ts";
 
 const PROJECT = {
   ...FILES,
+  "src/functions/api/titles.get.ts": `import { buildValidatedResponse } from "@trellis/fn/core";
+import { getDrizzleClient } from "@trellis/fn/database";
+import { sql } from "@trellis/fn/database/orm";
+import { getRequiredEnv } from "@trellis/fn/env";
+import { defineApiHandler } from "@trellis/fn/validation";
+const config = { provider: "embedded-pg" as const, connectionString: getRequiredEnv("DATABASE_URL") };
+export const handler = defineApiHandler()(async function listTitles({ context }) {
+  const db = await getDrizzleClient(config);
+  for (const id of [1, 2, 3, 4]) await db.execute(sql\`select title from notes where id = \${id}\`);
+  return buildValidatedResponse(context, 200, {});
+});
+`,
   "migrations/0001_notes.sql":
     `create table notes (id int primary key, title text not null, token text, extra text, more text);
 --> statement-breakpoint
@@ -186,6 +198,43 @@ Deno.test(
             await press("Enter");
             await until(`document.querySelector("table").textContent.includes(" at ${width}")`);
             assertMatch(await page.evaluate(NAME_OF_FOCUS) as string, /^Change title: Note 1 at /);
+          },
+        );
+
+        await run(
+          `statements are counted and explained, and a request is copied (${width} px)`,
+          width,
+          async (visit) => {
+            const { page, press, tabTo, until } = visit;
+            await browser.defaultBrowserContext().overridePermissions(server.url, [
+              "clipboard-read",
+              "clipboard-write",
+              "clipboard-sanitized-write",
+            ]);
+            await (await fetch(`${server.url}/titles?w=${width}`)).body?.cancel();
+            await tabTo(new RegExp(`GET /titles\\?w=${width}`));
+            await press("Enter");
+            await until(
+              `document.querySelector("#calls .detail")?.textContent.includes("Statements: 4 round trips")`,
+            );
+            await tabTo(/N\+1.*select title from notes where id = \$1/);
+            await press("Enter");
+            await assertFits(page);
+            await tabTo(/^Explain$/);
+            await press("Enter");
+            await until(
+              `document.querySelector('pre[aria-label="Plan"]')?.textContent.includes("Index Cond: (id = $1)")`,
+            );
+            await assertFits(page);
+            await tabTo(/^Copy as curl$/);
+            await press("Enter");
+            await until(
+              `document.querySelector("#calls .actions").textContent.includes("Copied as curl")`,
+            );
+            assertStringIncludes(
+              String(await page.evaluate("navigator.clipboard.readText()")),
+              `curl '${server.url}/titles?w=${width}'`,
+            );
           },
         );
 
