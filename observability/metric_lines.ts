@@ -13,16 +13,18 @@ export interface Metric {
 export interface MetricGroup {
   /** Dimensions besides `service`. */
   readonly dimensions: Readonly<Record<string, string>>;
-  /** Metrics by name and unit. */
-  readonly metrics: Map<string, Metric>;
+  /** One for each name and unit. */
+  readonly metrics: Metric[];
 }
 
 /** A line in CloudWatch's embedded metric format, before it is rendered. */
-interface MetricDocument {
+interface MetricLine {
   /** Entries of `_aws.CloudWatchMetrics`. */
-  readonly directives: object[];
+  readonly directives: { Namespace: string; Dimensions: string[][]; Metrics: object[] }[];
+  /** The group of the last directive. */
+  group: MetricGroup | undefined;
   /** Values of dimensions and metrics. */
-  readonly members: Map<string, string | number | readonly number[]>;
+  readonly members: Record<string, string | number | readonly number[]>;
   /** Number of metrics. */
   size: number;
 }
@@ -41,74 +43,61 @@ const MAX_METRICS = 100, MAX_VALUES = 100;
  */
 export function renderMetrics(
   groups: Iterable<MetricGroup>,
-  settings: ObservabilitySettings,
+  { metricsDisabled, service, namespace }: ObservabilitySettings,
   summary = "",
 ): string {
-  if (settings.metricsDisabled) return summary;
-  const { service, namespace } = settings;
-  const documents: MetricDocument[] = [];
-  for (const { dimensions, metrics } of groups) {
-    for (const part of split([...metrics.values()])) {
-      addMetrics(documents, namespace, dimensions, part);
+  if (metricsDisabled) return summary;
+  const lines: MetricLine[] = [];
+  for (const group of groups) {
+    for (const { name, unit, values } of group.metrics) {
+      for (let at = 0; at < values.length; at += MAX_VALUES) {
+        const part = values.length === 1 ? values[0] : values.slice(at, at + MAX_VALUES);
+        addMetric(findLine(lines, group, name), group, namespace, { name, unit, part });
+      }
     }
   }
-  const names = Object.keys(summary === "" ? {} : JSON.parse(summary));
-  let lines = summary;
-  for (const { directives, members } of documents) {
-    const metadata = { Timestamp: Date.now(), CloudWatchMetrics: directives };
-    const fields: [string, unknown][] = [["_aws", metadata], ...members];
-    if (lines !== "" && lines === summary && !names.some((name) => members.has(name))) {
-      // the summary names the service
-      lines = `${summary.slice(0, -2)},${render(fields).slice(1)}\n`;
-    } else lines += `${render([["service", service], ...fields])}\n`;
+  const fields = summary === "" ? {} : JSON.parse(summary);
+  let text = summary;
+  for (const { directives, members } of lines) {
+    const _aws = { Timestamp: Date.now(), CloudWatchMetrics: directives };
+    const isPart = text !== "" && text === summary &&
+      !Object.keys(members).some((name) => Object.hasOwn(fields, name));
+    // the summary names the service
+    const json = escapeControls(
+      JSON.stringify(isPart ? { _aws, ...members } : { service, _aws, ...members }),
+    );
+    text = isPart ? `${summary.slice(0, -2)},${json.slice(1)}\n` : `${text}${json}\n`;
   }
-  return lines;
+  return text;
 }
 
-function render(fields: readonly (readonly [string, unknown])[]): string {
-  return escapeControls(JSON.stringify(Object.fromEntries(fields)));
-}
-
-/** Adds metrics to the first document that has room for them, or to a new one. */
-function addMetrics(
-  documents: MetricDocument[],
-  namespace: string,
-  dimensions: Readonly<Record<string, string>>,
-  metrics: readonly Metric[],
-): void {
-  const labels = Object.entries(dimensions);
-  let document = documents.find(({ members, size }) =>
-    size + metrics.length <= MAX_METRICS && !metrics.some(({ name }) => members.has(name)) &&
-    labels.every(([name, value]) => (members.get(name) ?? value) === value)
+/** Returns the first line that has room for a metric, or a new one. */
+function findLine(lines: MetricLine[], { dimensions }: MetricGroup, name: string): MetricLine {
+  const labels = Object.keys(dimensions);
+  const found = lines.find(({ members, size }) =>
+    size < MAX_METRICS && !(name in members) &&
+    labels.every((label) => !(label in members) || members[label] === dimensions[label])
   );
-  if (document === undefined) {
-    document = { directives: [], members: new Map(), size: 0 };
-    documents.push(document);
-  }
-  document.directives.push({
-    Namespace: namespace,
-    Dimensions: [["service", ...Object.keys(dimensions)]],
-    Metrics: metrics.map(({ name, unit }) => ({ Name: name, Unit: unit })),
-  });
-  document.size += metrics.length;
-  for (const [name, value] of labels) document.members.set(name, value);
-  for (const { name, values } of metrics) {
-    document.members.set(name, values.length === 1 ? values[0] : values);
-  }
+  if (found !== undefined) return found;
+  const line = { directives: [], group: undefined, members: Object.create(null), size: 0 };
+  lines.push(line);
+  return line;
 }
 
-/** Splits metrics into parts that do not exceed the limits of a document, and have each name once. */
-function* split(metrics: readonly Metric[]): Generator<readonly Metric[]> {
-  const names = new Set(metrics.map(({ name }) => name));
-  const isOnePart = names.size > 0 && names.size === metrics.length && names.size <= MAX_METRICS &&
-    metrics.every(({ values }) => values.length <= MAX_VALUES);
-  if (isOnePart) return yield metrics;
-  for (let left = metrics; left.length > 0;) {
-    const first = new Map(left.toReversed().map((metric) => [metric.name, metric]));
-    const part = left.filter((metric) => first.get(metric.name) === metric).slice(0, MAX_METRICS);
-    yield part.map((metric) => ({ ...metric, values: metric.values.slice(0, MAX_VALUES) }));
-    const unfinished = part.filter(({ values }) => values.length > MAX_VALUES)
-      .map((metric) => ({ ...metric, values: metric.values.slice(MAX_VALUES) }));
-    left = [...unfinished, ...left.filter((metric) => !part.includes(metric))];
+function addMetric(
+  line: MetricLine,
+  group: MetricGroup,
+  namespace: string,
+  { name, unit, part }: Omit<Metric, "values"> & { part: number | readonly number[] },
+): void {
+  const { dimensions } = group;
+  if (line.group !== group) {
+    const names = ["service", ...Object.keys(dimensions)];
+    line.directives.push({ Namespace: namespace, Dimensions: [names], Metrics: [] });
+    Object.assign(line.members, dimensions);
+    line.group = group;
   }
+  line.directives.at(-1)!.Metrics.push({ Name: name, Unit: unit });
+  line.members[name] = part;
+  line.size++;
 }

@@ -92,7 +92,7 @@ function add(dimensions: Readonly<Record<string, string>>, data: readonly Metric
     : invocation.metrics ??= new Map();
   const key = JSON.stringify(dimensions);
   let group = groups.get(key);
-  if (group === undefined) groups.set(key, group = { dimensions, metrics: new Map() });
+  if (group === undefined) groups.set(key, group = { dimensions, metrics: [] });
   for (const datum of data) addTo(group, datum);
   if (groups !== invocation?.metrics) {
     writeOutput(renderMetrics(groups.values(), invocation?.settings ?? getSettings()));
@@ -108,9 +108,8 @@ function addTo({ dimensions, metrics }: MetricGroup, [name, unit, value]: Metric
     });
     return;
   }
-  const key = `${name} ${unit}`;
-  const metric = metrics.get(key);
-  if (metric === undefined) metrics.set(key, { name, unit, values: [value] });
+  const metric = metrics.find((each) => each.name === name && each.unit === unit);
+  if (metric === undefined) metrics.push({ name, unit, values: [value] });
   else metric.values.push(value);
 }
 

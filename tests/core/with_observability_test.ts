@@ -115,7 +115,17 @@ Deno.test("withObservability() ends a good invocation with one line, metrics and
   const { operationName, Duration, Errors } = getMetrics(lines);
   assertEquals([operationName, typeof Duration, Errors], ["Op", "number", 0]);
   assertEquals(spans.map((span) => [span.name, span.status, span.attributes]), [
-    ["Op", "ok", { "http.response.status_code": 201, "faas.coldstart": false }],
+    ["Op", "ok", {
+      "faas.invocation_id": "r-1",
+      "faas.trigger": "http",
+      "aws.lambda.invoked_arn": "arn:aws:lambda:eu-west-1:123456789012:function:fn",
+      "http.request.method": "GET",
+      "http.route": "/",
+      "url.path": "/",
+      "url.scheme": "https",
+      "http.response.status_code": 201,
+      "faas.coldstart": false,
+    }],
   ]);
 });
 

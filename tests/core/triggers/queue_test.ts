@@ -497,7 +497,7 @@ Deno.test("defineQueueHandler() keeps records that overlap apart: logs, spans, m
         name: "process record",
         status: "error",
         parentSpanId: batch.spanId,
-        attributes: { message_id: "m2", receive_count: 1 },
+        attributes: { message_id: "m2", receive_count: 1, "error.type": "Error" },
       },
     ],
   );
