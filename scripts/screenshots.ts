@@ -21,17 +21,18 @@ const PROJECT = {
     insert into tags values (1, 'shopping'), (2, 'shopping'), (4, 'travel');`,
   "src/database.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
 import { getRequiredEnv } from "@trellis/fn/env";
+export { DatabaseOperation } from "@trellis/fn/database";
 export const { defineQuery } = createQueryFactory(() =>
   getDrizzleClient({ provider: "embedded-pg", connectionString: getRequiredEnv("DATABASE_URL") }));`,
   "src/functions/api/notes.get.ts": `import { sql } from "@trellis/fn/database/orm";
 import { logInfo } from "@trellis/fn/observability";
 import { defineApiHandler, reply } from "@trellis/fn/validation";
 import * as z from "zod";
-import { defineQuery } from "../../database.ts";
-const listNotes = defineQuery({ tables: ["notes"] }, async function listNotes(db) {
+import { DatabaseOperation, defineQuery } from "../../database.ts";
+const listNotes = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOperation.Select] }] }, async function listNotes(db) {
   return (await db.execute(sql\`select id, title from notes order by id\`)).rows as { id: number; title: string }[];
 });
-const listTags = defineQuery({ tables: ["tags"] }, async function listTags(db, id: number) {
+const listTags = defineQuery({ tables: [{ table: "tags", operations: [DatabaseOperation.Select] }] }, async function listTags(db, id: number) {
   return (await db.execute(sql\`select name from tags where note_id = \${id}\`)).rows as { name: string }[];
 });
 const Note = z.object({ id: z.number(), title: z.string(), tags: z.array(z.string()) });
@@ -47,8 +48,8 @@ export const handler = defineApiHandler({ responses: { 200: z.array(Note) } })(a
   "src/functions/api/notes.post.ts": `import { sql } from "@trellis/fn/database/orm";
 import { defineApiHandler, reply } from "@trellis/fn/validation";
 import * as z from "zod";
-import { defineQuery } from "../../database.ts";
-const addNote = defineQuery({ tables: ["notes"] }, async function addNote(db, title: string) {
+import { DatabaseOperation, defineQuery } from "../../database.ts";
+const addNote = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOperation.Insert] }] }, async function addNote(db, title: string) {
   await db.execute(sql\`insert into notes select max(id) + 1, \${title} from notes\`);
 });
 export const handler = defineApiHandler({ schema: z.object({ title: z.string().min(1) }) })(
@@ -67,11 +68,14 @@ async function showRequest(page: Page): Promise<void> {
   await page.waitForSelector("#calls .detail .list");
 }
 
+/** Opens a table, and a value of it for a change. */
 async function showTable(page: Page): Promise<void> {
   await page.click("#tab-data");
   await (await page.waitForSelector(".tables button"))!.click();
-  await page.waitForSelector("table");
+  await (await page.waitForSelector('button[aria-label="Change title: Bread"]'))!.click();
 }
+
+const PICTURES = [["local_page", 860, showRequest], ["local_table", 480, showTable]] as const;
 
 const project = await createTestProject(PROJECT);
 const browser = await launchBrowser();
@@ -84,10 +88,10 @@ try {
   };
   for (const title of ["Water the plants", ""]) await post(title);
   for (let i = 0; i < 2; i++) await (await fetch(`${url}/notes`)).body?.cancel();
-  for (const [name, show] of [["local_page", showRequest], ["local_table", showTable]] as const) {
+  for (const [name, height, show] of PICTURES) {
     const page = await browser.newPage();
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
-    await page.setViewport({ width: 1200, height: 860 });
+    await page.setViewport({ width: 1200, height });
     await page.goto(`${url}/_trellis`, { waitUntil: "domcontentloaded" });
     await show(page);
     await page.screenshot({
