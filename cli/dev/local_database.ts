@@ -108,10 +108,16 @@ export async function openLocalDatabase(
           `points to ${folder}: delete that folder yourself`,
       );
     }
-    for (const each of [folder, `${own}.before`]) rmSync(each, { recursive: true, force: true });
+    for (const each of [folder, getNext(own), getBefore(own)]) {
+      rmSync(each, { recursive: true, force: true });
+    }
     rmSync(marker, { force: true });
   }
   mkdirSync(dataDir, { recursive: true });
+  // a rebuild was killed between its two last steps
+  if (!existsSync(own) && existsSync(getNext(own)) && existsSync(getBefore(own))) {
+    renameSync(getBefore(own), own);
+  }
   const opened = choice === "embedded"
     ? openEmbedded(folder, provide)
     : await openStandIn(folder, provide);
@@ -198,8 +204,8 @@ function describeOutcome({ applied, held }: MigrationOutcome): string {
  * @param target The present database.
  */
 async function rebuildEmbedded(folder: string, target: MigrationTarget): Promise<MigrationOutcome> {
-  const next = `${folder}.next`;
-  const before = `${folder}.before`;
+  const next = getNext(folder);
+  const before = getBefore(folder);
   const database = { provider: "embedded-pg", connectionString: next } as const;
   rmSync(next, { recursive: true, force: true });
   try {
@@ -217,6 +223,16 @@ async function rebuildEmbedded(folder: string, target: MigrationTarget): Promise
     await closeDrizzleClient(database);
     rmSync(next, { recursive: true, force: true });
   }
+}
+
+/** Returns the folder in which a database is built. */
+function getNext(folder: string): string {
+  return `${folder}.next`;
+}
+
+/** Returns the folder of the previous database. */
+function getBefore(folder: string): string {
+  return `${folder}.before`;
 }
 
 async function openPglite(config: DatabaseConfig): Promise<PGlite> {

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { onLine } from "../../../cli/commands/dev.ts";
 import type { DevServer } from "../../../cli/dev/dev_server.ts";
@@ -187,6 +188,22 @@ Deno.test(
         "0001_notes.sql has changed since it was applied, and it was pushed",
       );
       assertEquals(await getHeld(server), null);
+    });
+  },
+);
+
+Deno.test(
+  "startDevServer() finds the database again after a rebuild was killed",
+  SERVED,
+  async () => {
+    await withProject(async (project, server) => {
+      await server.stop();
+      const folder = join(project.root, ".trellis/dev/pg");
+      await Deno.mkdir(`${folder}.next`);
+      await Deno.rename(folder, `${folder}.before`);
+      const second = await project.start({ database: "embedded" });
+      assertEquals(second.database, "embedded Postgres, migrations up to date");
+      assertEquals(await getRows(second), [{ id: 1, body: "first" }]);
     });
   },
 );
