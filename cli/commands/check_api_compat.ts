@@ -70,7 +70,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     () => buildProjectDocument(root, functions, config),
   );
   for (const finding of findings) {
-    output.line(`${output.red("error")} ${formatDiagnostic(finding)}`);
+    output.error(formatDiagnostic(finding));
   }
   // the document as clients read it
   const after = JSON.parse(JSON.stringify(document));
