@@ -65,7 +65,10 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const { config, functions } = await readProject(context);
   const file = toProjectPath(root, config.openapi.file);
   const before = await readVersion(root, against, file);
-  const { document, findings } = await buildProjectDocument(root, functions, config);
+  const { document, findings } = await output.step(
+    "Reading functions",
+    () => buildProjectDocument(root, functions, config),
+  );
   for (const finding of findings) {
     output.error(formatDiagnostic(finding));
   }

@@ -126,8 +126,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       options: wanted,
       resume: options.resume === true,
       migrations: { schema: settings.migrationsSchema, table: settings.migrationsTable },
-      onProgress: (label, done, total) =>
-        output.progress(`${renderBar(done, total)} ${label}`, done, total),
+      onProgress: output.progress,
       onMessage: (message) => output.note(message),
     });
     output.endProgress();
@@ -182,13 +181,6 @@ function readOptions(
     credentials: options["with-credentials"] === true,
     masks,
   };
-}
-
-const BAR_WIDTH = 20;
-
-function renderBar(done: number, total: number): string {
-  const filled = total === 0 ? 0 : Math.min(BAR_WIDTH, Math.floor(BAR_WIDTH * done / total));
-  return `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
 }
 
 function report(

@@ -27,6 +27,8 @@ export interface RouteHandlerOptions {
   readonly invoker: Invoker;
   /** Registers calls that must end before the server stops. */
   readonly pending: PendingWork;
+  /** Resolves when functions may use the database. */
+  ready(): Promise<void>;
 }
 
 /** Name of the stage in events. */
@@ -34,7 +36,7 @@ const STAGE = "local";
 
 /** Creates the handler that answers requests with the functions of the project. */
 export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
-  const { environment, store, recorder, invoker, pending } = options;
+  const { environment, store, recorder, invoker, pending, ready } = options;
   const findFunction = createLocalRouter(store);
 
   /** Answers a preflight request with the function of the requested method. */
@@ -54,6 +56,7 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   return async function answerRoute(request, response, url): Promise<void> {
     const { method = "GET" } = request;
     const title = `${method} ${url.pathname}${url.search}`;
+    await ready();
     if (environment.refresh()) store.invalidate();
     let found: LocalMatch;
     try {

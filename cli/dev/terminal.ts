@@ -10,8 +10,10 @@ import type { Call, DevEvent, LogLine } from "./functions/recorder.ts";
 
 /** The terminal output of `trellis dev`. */
 export interface Terminal {
-  /** Shows a step of the startup. */
-  progress(text: string): void;
+  /** Runs a step, and shows its label if it takes long. */
+  readonly step: Output["step"];
+  /** Prints a message. */
+  note(text: string): void;
   warn(text: string): void;
   /** Prints one line for each finished call, with its warnings and errors. */
   show(event: DevEvent): void;
@@ -94,7 +96,8 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
   }
 
   return {
-    progress: (text) => output.note(text),
+    step: output.step,
+    note: output.note,
     warn: (text) => output.warn(text),
     show(event): void {
       if (event.type === "call") showCall(event.call);

@@ -231,8 +231,10 @@ class EnvironmentPlanner {
       return this.#fail(
         fn,
         `${name} is read from ${source.service === "ssm" ? "SSM" : "AWS Secrets Manager"}, but ` +
-          `${fn.name} does not load it: write await loadSources() at the start of the file that ` +
-          `reads it (import { loadSources } from "@trellis/fn/env")`,
+          `${fn.name} does not load it: write await loadSources() at the start of ` +
+          `${
+            read.file ?? "the file that reads it"
+          } (import { loadSources } from "@trellis/fn/env")`,
       );
     }
     const known = this.#sources.get(name);

@@ -304,12 +304,14 @@ function joinReads(fn: LoadedFunction, reads: readonly VariableRead[]): Environm
   const uploads = listUploads(fn);
   return [...groupBy(reads, ({ name }) => name)].map(([name, all]): EnvironmentVariable => {
     const bucketUses = findBucketUses(uploads, all);
+    const node = all.find((read) => read.node !== undefined)?.node;
     return {
       name,
       isRequired: all.some(({ isRequired }) => isRequired),
       isSecret: all.some(({ isSecret }) => isSecret),
       isLoaded: all.every(({ isLoaded }) => isLoaded),
       ...bucketUses && { bucketUses },
+      ...node && { file: fn.getPlace(node).file },
     };
   }).sort((a, b) => a.name < b.name ? -1 : 1);
 }

@@ -20,6 +20,8 @@ export interface EnvironmentVariable {
    * then it is not known.
    */
   readonly bucketUses?: readonly BucketUse[];
+  /** The first file that reads it, relative to the project; omitted if this package reads it. */
+  readonly file?: string;
 }
 
 /** What a function does with the objects of a bucket. */
@@ -35,7 +37,7 @@ export interface BucketUse {
 }
 
 /** A place that reads a variable. */
-export interface VariableRead extends Omit<EnvironmentVariable, "bucketUses"> {
+export interface VariableRead extends Omit<EnvironmentVariable, "bucketUses" | "file"> {
   /** The code; `undefined` for variables that this package reads, and those of `defineEnv`. */
   readonly node?: AnyNode;
 }

@@ -10,9 +10,11 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "add-column-constraint",
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL, CHECK, UNIQUE or REFERENCES",
-    advice: "Changed in place in steps: the plain column, its default, existing rows in batches, " +
-      "then each constraint as NOT VALID and validated. A volatile default gives each row a " +
-      "different value.",
+    advice:
+      "NOT NULL fails for a table with rows unless the column has a default: declare one, or " +
+      "add the column without NOT NULL, fill it, and set NOT NULL in a later migration. The change " +
+      "is made in steps: the plain column, its default, existing rows in batches, then each " +
+      "constraint as NOT VALID and validated. A volatile default gives each row a different value.",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
     source: ["EMU"],
   },
@@ -46,7 +48,9 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "set-not-null",
     action: Recreate,
     title: "SET NOT NULL",
-    advice: "Changed in place in steps: CHECK (column IS NOT NULL) NOT VALID, then validated. " +
+    advice:
+      "Fails if a row has no value: fill the column first with UPDATE … WHERE … IS NULL. It " +
+      "becomes CHECK (column IS NOT NULL), added as NOT VALID and then validated; " +
       "pg_attribute.attnotnull stays false. runMigrations writes it as (column IS NOT NULL) " +
       "IS TRUE to distinguish it from user-defined CHECKs.",
     since: "2026-08-03",
@@ -66,7 +70,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "drop-not-null",
     action: Warn,
     title: "DROP NOT NULL",
-    advice: "Kept. runMigrations also drops the CHECK that replaces NOT NULL " +
+    advice: "Runs as written. runMigrations also drops the CHECK that replaces NOT NULL " +
       "(table_column_not_null); elsewhere drop it yourself.",
     since: "2026-07-20",
     source: ["LINT", "AT"],
@@ -103,8 +107,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     action: Warn,
     title: "DROP COLUMN",
     advice:
-      "Kept. Indexes of the column are dropped with it. A column of the primary key cannot be " +
-      "dropped.",
+      "The column and its indexes are dropped. A column of the primary key cannot be dropped.",
     since: "2026-08-03",
     source: ["EMU", "REL"],
   },

@@ -217,7 +217,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "iam-grant",
       action: Compatible,
       title: "AWS IAM GRANT and AWS IAM REVOKE",
-      advice: "Kept. PostgreSQL does not support them, so adaptForStandardPg omits them.",
+      advice: "Run as written. PostgreSQL does not support them, so adaptForStandardPg omits them.",
       source: ["ROLE"],
     },
     {

@@ -60,7 +60,8 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
   const server = createServer((request, response) => {
     inOwnContext(answer, request, response).catch((error) => {
       // a streamed response is cut off; its error was logged by the function
-      if (response.headersSent) response.destroy();
+      const hasClientLeft = request.destroyed && !request.complete;
+      if (response.headersSent || hasClientLeft) response.destroy();
       else sendResult(response, toFailure(request, error));
     });
   });

@@ -213,3 +213,18 @@ Deno.test("startGateway() logs its own failures with the request's correlation i
   );
   assertEquals(lines.map((line) => [line.level, line.correlation_id]), [["ERROR", "c-1"]]);
 });
+
+Deno.test("startGateway() logs nothing when a client leaves before its request is complete", async () => {
+  const { lines } = await captureLogs(() =>
+    withGateway(async (url) => {
+      const { hostname, port } = new URL(url);
+      const socket = await Deno.connect({ hostname, port: Number(port) });
+      const head = "POST /things/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{";
+      await socket.write(new TextEncoder().encode(head));
+      await getCorrelation(`${url}/who`);
+      socket.close();
+      for (let i = 0; i < 5; i++) assertEquals((await getCorrelation(`${url}/who`)).status, 200);
+    })
+  );
+  assertEquals(lines, []);
+});
