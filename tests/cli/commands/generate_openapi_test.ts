@@ -147,7 +147,7 @@ Deno.test("generate openapi --json is one document for programs", async () => {
       command: "generate openapi",
       exitCode: 0,
       operations: [{ method: "POST", path: "/notes", operationId: "NotesPost" }],
-      components: ["Error", "Note", "ValidationError"],
+      components: ["ApiError", "Note"],
       files: [{ path: "openapi.json", change: "created" }],
       errors: [],
       warnings: [],
