@@ -122,6 +122,12 @@ export {
   validateSession,
   validateSessionFromHeader,
 } from "./sessions/sessions.ts";
+export {
+  createSignedLink,
+  type CreateSignedLinkOptions,
+  type SignedLinkOptions,
+  verifySignedLink,
+} from "./links/signed_link.ts";
 export { validatePaymentsWebhook, validateStripeWebhook } from "./webhooks/payments_webhook.ts";
 export {
   validateCodeHostWebhook,

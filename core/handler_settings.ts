@@ -9,7 +9,7 @@ import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
 export interface ObservabilityOptions<E = unknown, R = unknown> {
   /**
    * Name in metrics and spans.
-   * @default the function's own name
+   * @default the function's own name; spans of HTTP requests are named `GET /notes/{id}`
    */
   operationName?: string;
   /** Contents of log lines. */
@@ -31,6 +31,8 @@ export interface ObservabilityOptions<E = unknown, R = unknown> {
 /** The checked options of a handler, in the form that each invocation reads. */
 export interface HandlerSettings {
   readonly operationName: string;
+  /** True if the name is an option of the handler. */
+  readonly isNamed: boolean;
   readonly tracing: boolean;
   readonly metrics: boolean;
   /** Severity from `logging.level`; `undefined` if the environment decides. */
@@ -70,6 +72,7 @@ export function readHandlerSettings(
   );
   return {
     operationName,
+    isNamed: !!options.operationName,
     tracing,
     metrics,
     level: level && LOG_LEVELS[level],

@@ -4,7 +4,8 @@ import { enterInvocation } from "../observability/invocation_context.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { LOG_LEVELS } from "../observability/log_level.ts";
 import { isLevelEnabled, log } from "../observability/logger.ts";
-import type { TraceContext } from "../observability/trace_context.ts";
+import type { Span } from "../observability/span.ts";
+import { toXrayTraceId, type TraceContext } from "../observability/trace_context.ts";
 import { startSpan } from "../observability/tracer.ts";
 import { getDeadline, withinDeadline } from "./async/deadline.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type ObservabilityOptions,
   readHandlerSettings,
 } from "./handler_settings.ts";
+import { describeEvent, type SpanDescription } from "./event_span.ts";
 import { getCorrelationId } from "./http/correlation_id.ts";
 import type { LambdaContext } from "./http/lambda.ts";
 import { getTraceContext } from "./http/trace_id.ts";
@@ -46,12 +48,18 @@ export type ObservedHandler<E, R> = (
 /** The functions that read one kind of event. */
 export interface EventReader<E> {
   getCorrelationId(event: E, context: LambdaContext): string;
+  describeSpan(event: E): SpanDescription;
   getTraceContext(event: E, readEnvironment: boolean): TraceContext | undefined;
   toLoggable(event: E, redact: ReadonlySet<string> | undefined): unknown;
 }
 
 /** Reads HTTP events, and any other event as one without headers. */
-export const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceContext, toLoggable };
+export const HTTP_EVENTS: EventReader<unknown> = {
+  getCorrelationId,
+  getTraceContext,
+  toLoggable,
+  describeSpan: describeEvent,
+};
 
 /**
  * Wraps a handler of any trigger. Each invocation gets a correlation id, one log line, metrics and a span, which are
@@ -84,7 +92,7 @@ export function withObservability<E, R>(
       `withObservability(handler, options) got ${typeof handler} as the handler: it must be a function`,
     );
   }
-  return observeHandler(handler, options, HTTP_EVENTS);
+  return observeHandler(handler, options, HTTP_EVENTS, handler.name);
 }
 
 /**
@@ -93,6 +101,7 @@ export function withObservability<E, R>(
  * @param handler The handler.
  * @param options Name, logging, and how to respond to errors.
  * @param reader Reads the kind of event that the handler takes.
+ * @param functionName The name of the user's function.
  * @returns The function to export.
  * @throws {ConfigurationError} If an option is invalid.
  */
@@ -100,8 +109,9 @@ export function observeHandler<E, R>(
   handler: ObservedHandler<E, R>,
   options: ObservabilityOptions<E, R>,
   reader: EventReader<E>,
+  functionName: string,
 ): LambdaHandler<E, R> {
-  const settings = readHandlerSettings(handler.name, options as ObservabilityOptions);
+  const settings = readHandlerSettings(functionName, options as ObservabilityOptions);
   const { respondToError } = options;
 
   async function work(invocation: Invocation, event: E, context: LambdaContext): Promise<R> {
@@ -115,7 +125,9 @@ export function observeHandler<E, R>(
     const invocation = createInvocation(event, context, settings, reader);
     invocation.deadlineMs = getDeadline(context, startedMs);
     return enterInvocation(invocation, async function run() {
-      const span = settings.tracing ? startSpan(settings.operationName) : undefined;
+      const span = settings.tracing
+        ? startInvocationSpan(invocation, settings, context, reader.describeSpan(event))
+        : undefined;
       let failure: { readonly error: unknown } | undefined;
       let result: R | undefined;
       try {
@@ -129,6 +141,28 @@ export function observeHandler<E, R>(
       }
     });
   };
+}
+
+/** Starts the span of an invocation, named `GET /notes/{id}` unless the handler has an `operationName`. */
+function startInvocationSpan(
+  invocation: Invocation,
+  { operationName, isNamed }: HandlerSettings,
+  context: LambdaContext,
+  { name, kind, attributes }: SpanDescription,
+): Span {
+  const span = startSpan(isNamed ? operationName : name ?? operationName, {
+    kind,
+    attributes: { "faas.invocation_id": invocation.requestId, ...attributes },
+  });
+  const arn = context?.invokedFunctionArn;
+  if (arn !== undefined) span.attributes["aws.lambda.invoked_arn"] = arn;
+  // a provider starts a trace of its own where the request has no parent
+  if (invocation.traceId !== undefined) {
+    invocation.traceId = invocation.traceId.startsWith("1-")
+      ? toXrayTraceId(span.traceId)
+      : span.traceId;
+  }
+  return span;
 }
 
 sourceState.remainingMs = remainingMs;

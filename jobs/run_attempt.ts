@@ -43,6 +43,17 @@ const NO_SIGNAL: AbortSignal = new AbortController().signal;
 const JOB_READER: EventReader<LeasedJob> = {
   getCorrelationId: ({ id, correlationId }) => correlationId ?? id,
   getTraceContext: ({ traceParent }) => parseTraceparent(traceParent),
+  describeSpan: ({ id, name }) => ({
+    kind: "consumer",
+    attributes: {
+      "faas.trigger": "pubsub",
+      "messaging.system": "trellis_jobs",
+      "messaging.operation.name": "process",
+      "messaging.operation.type": "process",
+      "messaging.destination.name": name,
+      "messaging.message.id": id,
+    },
+  }),
   toLoggable: ({ id, name, attempts }) => ({ id, name, attempts }),
 };
 
@@ -70,11 +81,16 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     }
   }
 
-  const observed: LambdaHandler<LeasedJob, void> = observeHandler(attempt, {
-    operationName: job.jobName,
-    logging: options.logging,
-    metrics: options.metrics,
-  }, JOB_READER);
+  const observed: LambdaHandler<LeasedJob, void> = observeHandler(
+    attempt,
+    {
+      operationName: job.jobName,
+      logging: options.logging,
+      metrics: options.metrics,
+    },
+    JOB_READER,
+    job.jobName,
+  );
 
   return function runAttempt(leased: LeasedJob): Promise<void> {
     return observed(leased, createContext(leased, settings.timeoutMs));

@@ -32,7 +32,7 @@ export class Invocation {
   /** Lambda's id of this invocation. */
   readonly requestId: string;
   /** X-Ray or W3C trace id, if the caller sent one. */
-  readonly traceId: string | undefined;
+  traceId: string | undefined;
   /** The caller's span, if it sent one. */
   readonly parentSpanId: string | undefined;
   /** True if the caller records the trace; `undefined` if unknown. */

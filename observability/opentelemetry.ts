@@ -1,5 +1,5 @@
 import { reportFailure } from "./report_failure.ts";
-import type { Span, SpanAttribute } from "./span.ts";
+import type { Span, SpanAttribute, SpanKind } from "./span.ts";
 
 /** Ids of a span from its provider. */
 interface SpanIds {
@@ -51,12 +51,15 @@ export interface RemoteSpan {
 /** The key of the span in a context, fixed by the API (api/src/trace/context-utils.ts). */
 const SPAN_KEY: symbol = Symbol.for("OpenTelemetry Context Key SPAN");
 const STATUS_ERROR = 2;
+/** In the order of the API's numbers (api/src/trace/span_kind.ts). */
+const KINDS: readonly SpanKind[] = ["internal", "server", "client", "producer", "consumer"];
 
 /** Starts a span at the registered provider; `undefined` when there is none, or when it fails. */
 export function startOtelSpan(
-  name: string,
-  startTimeMs: number,
-  attributes: Record<string, SpanAttribute>,
+  { name, kind, startTimeMs, attributes }: Pick<
+    Span,
+    "name" | "kind" | "startTimeMs" | "attributes"
+  >,
   parent: OtelSpan | undefined,
   remote: RemoteSpan | undefined,
 ): OtelSpan | undefined {
@@ -65,6 +68,7 @@ export function startOtelSpan(
   try {
     const context = getContext(api.context?.active() ?? new Context(), parent, remote);
     return api.trace.getTracer("@trellis/fn").startSpan(name, {
+      kind: KINDS.indexOf(kind),
       startTime: startTimeMs,
       attributes,
     }, context);
@@ -113,11 +117,11 @@ export function endOtelSpan(otel: OtelSpan, span: Span): void {
   }
 }
 
-function endAtProvider(otel: OtelSpan, { attributes, status, error, endTimeMs }: Span): void {
+function endAtProvider(otel: OtelSpan, { attributes, status, endTimeMs }: Span): void {
   for (const [key, value] of Object.entries(attributes)) otel.setAttribute(key, value);
   if (status === "error") {
     // the class only: messages of drivers hold values
-    const name = error instanceof Error ? error.name : "Error";
+    const name = String(attributes["error.type"]);
     otel.recordException({ name, message: name }, endTimeMs);
     otel.setStatus({ code: STATUS_ERROR, message: name });
   }

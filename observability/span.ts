@@ -1,10 +1,18 @@
 /** The value of an attribute. */
 export type SpanAttribute = string | number | boolean;
 
+/**
+ * The role of a span in its trace (OpenTelemetry, "SpanKind"): it serves a request, calls another service, sends or
+ * processes a message, or none of these.
+ */
+export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
+
 /** A span: a plain object that becomes an OpenTelemetry span if a provider is registered. */
 export interface Span {
   /** Name of the operation. */
   readonly name: string;
+  /** The role in the trace. */
+  readonly kind: SpanKind;
   /** 32 hex digits (W3C). */
   readonly traceId: string;
   /** 16 hex digits (W3C). */

@@ -60,6 +60,11 @@ export function parseXrayHeader(header: string | null | undefined): TraceContext
   return traceId === undefined ? undefined : { traceId, parentId, sampled };
 }
 
+/** X-Ray's form of a W3C trace id. */
+export function toXrayTraceId(traceId: string): string {
+  return `1-${traceId.slice(0, 8)}-${traceId.slice(8)}`;
+}
+
 /** A W3C trace id from either format: X-Ray's is the same 128 bits with two hyphens and a version. */
 export function toW3cTraceId(traceId: string): string {
   return traceId.startsWith("1-")

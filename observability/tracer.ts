@@ -4,13 +4,18 @@ import { currentInvocation } from "./invocation_context.ts";
 import { endOtelSpan, type OtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
 import { redactValue } from "./redact.ts";
 import { reportFailure } from "./report_failure.ts";
-import type { Span, SpanAttribute } from "./span.ts";
+import type { Span, SpanAttribute, SpanKind } from "./span.ts";
 import { toW3cTraceId } from "./trace_context.ts";
 
 /** Options of {@link startSpan}. */
 export interface StartSpanOptions {
   /** Attributes at the start. */
   attributes?: Record<string, SpanAttribute>;
+  /**
+   * The role in the trace.
+   * @default "internal"
+   */
+  kind?: SpanKind;
   /**
    * True if spans that start before this one ends become its children. Use `false` for a step that may run in parallel
    * with others, such as a query.
@@ -84,10 +89,12 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
     }
     : undefined;
   const parentOtel = (parent as RunningSpan | undefined)?.otel;
-  const otel = startOtelSpan(name, startTimeMs, attributes, parentOtel, remote);
+  const { kind = "internal" } = options;
+  const otel = startOtelSpan({ name, kind, startTimeMs, attributes }, parentOtel, remote);
   const ids = otel?.spanContext();
   const span: RunningSpan = {
     name,
+    kind,
     traceId: ids?.traceId ?? parent?.traceId ?? remote?.traceId ?? randomHex(32),
     spanId: ids?.spanId ?? randomHex(16),
     parentSpanId: parent?.spanId ??
@@ -127,6 +134,7 @@ export function endSpan(span: Span, error?: unknown): void {
   span.endTimeMs = span.startTimeMs + performance.now() - running.startedMs;
   span.status = error === undefined ? "ok" : "error";
   span.error = error;
+  if (error !== undefined) span.attributes["error.type"] ??= getErrorType(error);
   const { invocation } = running;
   // the parent may have ended before this span: the next that still runs becomes active
   if (invocation?.span === span) {
@@ -138,6 +146,15 @@ export function endSpan(span: Span, error?: unknown): void {
   }
   if (running.otel !== undefined) endOtelSpan(running.otel, span);
   for (const listener of listeners) tell(listener, span);
+}
+
+/** Returns the class of an error: its message may hold values. */
+function getErrorType(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.name) : "Error";
+  } catch {
+    return "Error"; // a proxy that throws
+  }
 }
 
 function tell(listener: SpanListener, span: Span): void {

@@ -1,4 +1,4 @@
-import { getPath, isAlbEvent, isHttpApiEvent } from "../core/http/api_event.ts";
+import { getPath, getRoute, isAlbEvent, isHttpApiEvent } from "../core/http/api_event.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import type { RoutePattern } from "./route_key.ts";
 import { decode, type RouteMatch } from "./route_matcher.ts";
@@ -12,7 +12,7 @@ import { decode, type RouteMatch } from "./route_matcher.ts";
  */
 export function getRoutePath(event: ApiEvent): string {
   const path = getPath(event) || "/";
-  const template = getTemplate(event);
+  const template = getRoute(event);
   if (template === undefined) return stripStage(event, path);
   if (template === path) return path;
   const given = path.split("/"), expected = template.split("/");
@@ -47,16 +47,6 @@ function stripStage(event: ApiEvent, path: string): string {
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
 }
 
-/** Returns the path of the gateway's own route, if the gateway has one. */
-function getTemplate(event: ApiEvent): string | undefined {
-  if (isHttpApiEvent(event)) {
-    const { routeKey } = event;
-    const at = routeKey?.indexOf(" ") ?? -1;
-    return at < 0 ? undefined : routeKey.slice(at + 1);
-  }
-  return isAlbEvent(event) ? undefined : event.resource ?? undefined;
-}
-
 /**
  * Returns the event as a gateway would send it that has the route itself: with the route's template and the values of
  * its parameters.
@@ -69,7 +59,7 @@ export function toRoutedEvent(
   event: ApiEvent,
   { route, parameters }: RouteMatch<RoutePattern>,
 ): ApiEvent {
-  if (getTemplate(event) === route.path && hasParameters(event, parameters)) return event;
+  if (getRoute(event) === route.path && hasParameters(event, parameters)) return event;
   if (isHttpApiEvent(event)) {
     return { ...event, routeKey: route.key, pathParameters: parameters };
   }

@@ -24,8 +24,7 @@ export function createUnmatchedHandler(
   matcher: RouteMatcher<HandledRoute>,
   options: HttpOptions,
 ): LambdaHandler<ApiEvent, ProxyResult> {
-  const { logging, metrics, tracing } = options;
-  const operationName = options.operationName || "router";
+  const { operationName, logging, metrics, tracing } = options;
   const { respond, respondToError } = createResponder(options);
 
   async function answer(
@@ -48,6 +47,7 @@ export function createUnmatchedHandler(
     answer,
     { operationName, logging, metrics, tracing, respondToError },
     HTTP_EVENTS,
+    "router",
   );
 }
 

@@ -17,6 +17,13 @@
  * @module
  */
 export type { ResponseStreaming } from "../core/http/streaming.ts";
+export {
+  type CsvColumns,
+  csvLines,
+  type CsvOptions,
+  type CsvResponseOptions,
+  streamCsv,
+} from "./csv.ts";
 export { responseStreaming } from "./response_streaming.ts";
 export {
   type EventSourceInput,

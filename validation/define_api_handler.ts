@@ -129,8 +129,9 @@ export function defineApiHandler<
     // outside of these steps: the correlation id before them, the log line, the metrics and the span after them
     const observed = observeHandler(
       delivery?.deliver(handleRequest) ?? handleRequest,
-      { operationName, logging, metrics, tracing, respondToError },
+      { operationName: options.operationName, logging, metrics, tracing, respondToError },
       HTTP_EVENTS,
+      handler.name,
     );
     const lambda = delivery?.expose(observed) ?? observed;
     const operation = registerOperation(

@@ -60,6 +60,14 @@ export function getPath(event: ApiEvent): string {
   return (isHttpApiEvent(event) ? event.rawPath : event.path) ?? "/";
 }
 
+/** Returns the path of the route that the gateway or the router matched, such as `/notes/{id}`. */
+export function getRoute(event: ApiEvent): string | undefined {
+  if (!isHttpApiEvent(event)) return isAlbEvent(event) ? undefined : event.resource ?? undefined;
+  const { routeKey } = event;
+  const at = routeKey?.indexOf(" ") ?? -1;
+  return at < 0 ? undefined : routeKey.slice(at + 1);
+}
+
 /**
  * Returns the value of a header, in any case of its name, or the last of several values.
  *

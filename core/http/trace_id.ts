@@ -4,6 +4,7 @@ import {
   parseTraceparent,
   parseXrayHeader,
   toW3cTraceId,
+  toXrayTraceId,
   type TraceContext,
 } from "../../observability/trace_context.ts";
 import { getHeader } from "./api_event.ts";
@@ -11,8 +12,12 @@ import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent } from "./lambda.ts";
 
 /**
- * The trace that an invocation belongs to: the X-Ray header of the request, else its `traceparent`, else what the
- * sandbox says.
+ * The trace that an invocation belongs to, in this order: the caller's `traceparent`; an X-Ray header with a parent; the
+ * sandbox' `_X_AMZN_TRACE_ID`, if X-Ray records it; the root that gateways and load balancers add to each request, which
+ * has no parent. `traceparent` also gives way to an X-Ray header with a parent of another trace: X-Ray is active at the gateway.
+ *
+ * A sandbox without active tracing says `Sampled=0` for all requests. So that is no decision, as in OpenTelemetry's own
+ * instrumentation of Lambda.
  *
  * @param event Any event; only HTTP requests have headers.
  * @param readEnvironment Whether `_X_AMZN_TRACE_ID` counts.
@@ -22,15 +27,26 @@ export function getTraceContext(
   event: unknown,
   readEnvironment: boolean,
 ): TraceContext | undefined {
-  if (typeof event === "object" && event !== null && (event as ApiEvent).headers) {
-    const xray = getHeader(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
-    const root = xray === undefined ? undefined : parseXrayHeader(xray);
-    if (root !== undefined) return root;
-    const w3c = getHeader(event as ApiEvent, "traceparent", "traceparent");
-    const context = w3c === undefined ? undefined : parseTraceparent(w3c);
-    if (context !== undefined) return context;
+  const xray = parseXrayHeader(readHeader(event, "X-Amzn-Trace-Id"));
+  const w3c = readTraceparent(event);
+  const isXrayActive = xray?.parentId !== undefined;
+  if (w3c !== undefined && (!isXrayActive || toW3cTraceId(xray.traceId) === w3c.traceId)) {
+    return w3c;
   }
-  return readEnvironment ? parseXrayHeader(getOptionalEnv("_X_AMZN_TRACE_ID")) : undefined;
+  if (isXrayActive) return xray;
+  const own = readEnvironment ? parseXrayHeader(getOptionalEnv("_X_AMZN_TRACE_ID")) : undefined;
+  if (own?.sampled) return own;
+  return xray ?? (own && { traceId: own.traceId, parentId: undefined, sampled: undefined });
+}
+
+function readTraceparent(event: unknown): TraceContext | undefined {
+  return parseTraceparent(readHeader(event, "traceparent"));
+}
+
+function readHeader(event: unknown, name: string): string | undefined {
+  return typeof event === "object" && event !== null
+    ? getHeader(event as ApiEvent, name)
+    : undefined;
 }
 
 /**
@@ -50,22 +66,21 @@ export function getOutgoingHeaders(): Record<string, string> {
   const invocation = currentInvocation();
   if (invocation === undefined) return {};
   const headers: Record<string, string> = { [CORRELATION_ID_HEADER]: invocation.correlationId };
-  const { span, traceId } = invocation;
-  const ours = traceId === undefined ? undefined : toW3cTraceId(traceId);
+  const { span, event } = invocation;
   // without a span, the ids of the caller are passed on
+  const { traceId = span?.traceId } = invocation;
   const spanId = span?.spanId ?? invocation.parentSpanId;
-  const w3cId = span?.traceId ?? ours;
   const sampled = span === undefined ? invocation.sampled : span.sampled;
-  if (w3cId !== undefined && spanId !== undefined) {
+  if (traceId === undefined) return headers;
+  const w3cId = span?.traceId ?? toW3cTraceId(traceId);
+  if (spanId !== undefined) {
     headers.traceparent = `00-${w3cId}-${spanId}-${sampled === false ? "00" : "01"}`;
+    const state = readTraceparent(event)?.traceId === w3cId ? getTraceState(event) : undefined;
+    if (state !== undefined) headers.tracestate = state;
   }
-  const state = traceId?.startsWith("1-") || w3cId !== ours
-    ? undefined
-    : getTraceState(invocation.event);
-  if (headers.traceparent !== undefined && state !== undefined) headers.tracestate = state;
-  if (traceId?.startsWith("1-")) {
-    const parent = spanId !== undefined && w3cId === ours ? `;Parent=${spanId}` : "";
-    headers["X-Amzn-Trace-Id"] = `Root=${traceId}${parent}${
+  if (traceId.startsWith("1-")) {
+    const parent = spanId === undefined ? "" : `;Parent=${spanId}`;
+    headers["X-Amzn-Trace-Id"] = `Root=${toXrayTraceId(w3cId)}${parent}${
       sampled === undefined ? "" : `;Sampled=${sampled ? 1 : 0}`
     }`;
   }
@@ -77,8 +92,6 @@ const TRACE_STATE = /^[\x20-\x7e]{1,512}$/;
 
 /** Returns the data of other vendors in the trace; it belongs to a `traceparent` that was taken over. */
 function getTraceState(event: unknown): string | undefined {
-  const state = typeof event === "object" && event !== null
-    ? getHeader(event as ApiEvent, "tracestate", "tracestate")
-    : undefined;
+  const state = readHeader(event, "tracestate");
   return state !== undefined && TRACE_STATE.test(state) ? state : undefined;
 }

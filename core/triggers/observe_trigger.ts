@@ -1,5 +1,6 @@
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { type LogFields, renderFields } from "../../observability/logger.ts";
+import { describeEvent } from "../event_span.ts";
 import { getCorrelationId } from "../http/correlation_id.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import { getTraceContext } from "../http/trace_id.ts";
@@ -39,11 +40,12 @@ export function observeTrigger<E, R>(
   work: TriggerWork<E, R>,
   toLoggable: (event: E) => unknown = toLoggableEvent,
 ): LambdaHandler<E, R> {
-  const { logging, metrics, tracing } = options;
+  const { operationName, logging, metrics, tracing } = options;
   const reader: EventReader<E> = {
     getCorrelationId: (event, context) =>
       findCorrelationId(listCorrelationIds(event)) ?? getCorrelationId(undefined, context),
     getTraceContext: (_event, readEnvironment) => getTraceContext(undefined, readEnvironment),
+    describeSpan: describeEvent,
     toLoggable,
   };
 
@@ -55,8 +57,7 @@ export function observeTrigger<E, R>(
     }
   }
 
-  const operationName = options.operationName || name || "handler";
-  return observeHandler(run, { operationName, logging, metrics, tracing }, reader);
+  return observeHandler(run, { operationName, logging, metrics, tracing }, reader, name);
 }
 
 /**

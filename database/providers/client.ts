@@ -1,7 +1,7 @@
 import { SingleFlight } from "../../core/async/single_flight.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import { checkDatabaseConfig } from "../config/check_config.ts";
 import {
   type DatabaseConfig,
@@ -166,7 +166,7 @@ async function openConnection(config: DatabaseSettings, check: boolean): Promise
   } finally {
     // without the check no connection time was measured
     if (config.instrument !== false && (check || failed)) {
-      metrics.addMetricsWithDimensions({ provider: config.provider }, [
+      addOccurrences({ provider: config.provider }, [
         ["DatabaseConnectDuration", "Milliseconds", performance.now() - startedAt],
         ["DatabaseConnectErrors", "Count", failed ? 1 : 0],
       ]);

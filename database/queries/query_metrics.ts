@@ -1,7 +1,7 @@
 import type { AppError } from "../../errors/app_error.ts";
 import { DatabaseError, type UniqueViolationError } from "../../errors/database_errors.ts";
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
@@ -58,11 +58,15 @@ export async function withQueryMetrics<T>(
 ): Promise<T> {
   const startedMs = performance.now();
   // a query may run beside others, so none is the parent of what starts next
-  const span = startSpan(queryName, { active: false });
+  const span = startSpan(queryName, {
+    kind: "client",
+    active: false,
+    attributes: { "db.system.name": "postgresql", "db.query.summary": queryName },
+  });
   const count: RetryCount = { retries: 0 };
 
   function end(failure: unknown): void {
-    metrics.addMetricsWithDimensions({ queryName }, [
+    addOccurrences({ queryName }, [
       ["QueryDuration", "Milliseconds", performance.now() - startedMs],
       ["QueryErrors", "Count", failure === undefined ? 0 : 1],
       ["QueryRetries", "Count", count.retries],
@@ -78,6 +82,8 @@ export async function withQueryMetrics<T>(
     result = await runWithRetry(fn, options, count, isTransactionConflict);
   } catch (thrown) {
     const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
+    const { sqlState } = error as Partial<DatabaseError>;
+    if (sqlState !== undefined) span.attributes["db.response.status_code"] = sqlState;
     end(error.statusCode >= 500 ? error : undefined);
     logOnce(error, queryName, count.retries);
     throw error;

@@ -11,10 +11,7 @@ import {
   withTransaction,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { setLogOutput } from "../../observability/mod.ts";
-import { startDistSqlServer } from "../../distsql/server/server.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { withEnv } from "../support/with_env.ts";
+import { onEachEngine } from "../support/each_engine.ts";
 
 /** `TRELLIS_FULL_TESTS=1` runs the long form. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -78,52 +75,11 @@ async function increment(
   return outcome;
 }
 
-/** Runs work on PostgreSQL with snapshots, and on the stand-in for the distributed provider over it. */
-async function onEach(
-  work: (name: string, config: DatabaseConfig) => Promise<void>,
-): Promise<void> {
-  const postgres: TestPostgres = await startPostgres({
-    settings: ["default_transaction_isolation=repeatable read"],
-  });
-  const restore = setLogOutput(() => {});
-  try {
-    const direct = {
-      provider: "serverless-pg",
-      connectionString: postgres.url,
-      instrument: false,
-    } as const;
-    await work("PostgreSQL", direct);
-    const server = await startDistSqlServer({
-      backend: { url: await postgres.createDatabase("distsql") },
-    });
-    const { accessKeyId, secretAccessKey } = server.principal;
-    const env = {
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-      AWS_SESSION_TOKEN: undefined,
-    };
-    const { port, region, ca } = server;
-    const endpoint = `localhost:${port}`;
-    const config = {
-      provider: "distsql",
-      endpoint,
-      region,
-      ca,
-      isAdmin: true,
-      instrument: false,
-    } as const;
-    await withEnv(env, () => work("distsql stand-in", config)).finally(() => server.stop());
-  } finally {
-    restore();
-    await postgres.stop();
-  }
-}
-
 Deno.test(
   "withQueryMetrics() loses and repeats nothing when many writers increment one row and retry until they commit",
   options,
   async () => {
-    await onEach(async (name, config) => {
+    await onEachEngine(async (name, config) => {
       const writers = isFull ? 64 : 6;
       // the stand-in parses each statement and keeps each connection's rows: a few commits a second
       const increments = !isFull ? 8 : config.provider === "distsql" ? 10 : 200;
@@ -147,7 +103,7 @@ Deno.test(
   "withQueryMetrics() gives up after 4 attempts when 32 writers change one row, and the row counts what was committed",
   options,
   async () => {
-    await onEach(async (name, config) => {
+    await onEachEngine(async (name, config) => {
       for (const writers of isFull ? [2, 4, 8, 16, 32, 64] : [32]) {
         const increments = isFull ? Math.max(10, Math.ceil(400 / writers)) : 2;
         const { committed, failed, conflicts, attempts, n, ms } = await increment(config, {

@@ -2,11 +2,11 @@ import { assert, assertEquals, assertFalse, assertStrictEquals } from "@std/asse
 import { context, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
-  BasicTracerProvider,
   InMemorySpanExporter,
   type ReadableSpan,
   SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
 import { Invocation } from "../../observability/invocation.ts";
 import { enterInvocation } from "../../observability/invocation_context.ts";
 import {
@@ -36,7 +36,7 @@ function inInvocation<T>(fn: () => T | Promise<T>): Promise<T> {
 /** Runs with OpenTelemetry's own SDK registered, and gives what it exported. */
 async function exportedBy(fn: () => unknown): Promise<ReadableSpan[]> {
   const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
   trace.setGlobalTracerProvider(provider);
   try {
     await fn();

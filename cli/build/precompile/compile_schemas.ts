@@ -6,7 +6,7 @@ import type { loadEsbuild } from "../../sources/load_esbuild.ts";
 import type { OwnCode, PackageImport, PackageImports } from "../../sources/own_code.ts";
 import type { SchemaLabels } from "./label_schemas.ts";
 import { readSchemas, type ZodUse } from "./read_schemas.ts";
-import { writeSchemaModule } from "./source_program.ts";
+import { writeSchemaModule } from "./schema_module.ts";
 import { LOADER, RUNTIME } from "./specifiers.ts";
 
 /** The schemas of functions that are compiled ahead of time. */

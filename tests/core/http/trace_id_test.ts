@@ -10,13 +10,15 @@ const ROOT = "1-5759e988-bd862e3fe1be46a994272793",
   OTHER_ROOT = "1-00000000-bd862e3fe1be46a994272793";
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736", PARENT = "00f067aa0ba902b7";
 
-Deno.test("getTraceContext() prefers the X-Ray header, then traceparent, then the sandbox", async () => {
+Deno.test("getTraceContext() prefers headers with a parent, then the sandbox, then the gateway's root", async () => {
   await withEnv({ _X_AMZN_TRACE_ID: `Root=${OTHER_ROOT};Parent=${PARENT};Sampled=1` }, () => {
     const xray = { "X-Amzn-Trace-Id": `Root=${ROOT}` },
       w3c = { traceparent: `00-${TRACE}-${PARENT}-01` };
     const cases: [headers: Record<string, string>, id: string][] = [
-      [{ ...xray, ...w3c }, ROOT],
+      [{ ...xray, ...w3c }, TRACE],
+      [{ "X-Amzn-Trace-Id": `Root=${ROOT};Parent=${PARENT}`, ...w3c }, ROOT],
       [w3c, TRACE],
+      [xray, OTHER_ROOT],
       [{ "X-Amzn-Trace-Id": "garbage", ...w3c }, TRACE],
       [{ traceparent: "garbage" }, OTHER_ROOT],
       [{}, OTHER_ROOT],
@@ -29,6 +31,11 @@ Deno.test("getTraceContext() prefers the X-Ray header, then traceparent, then th
       parentId: PARENT,
       sampled: true,
     });
+    assertEquals(
+      getTraceContext(createRestApiEvent({ headers: { "X-Amzn-Trace-Id": `Root=${ROOT}` } }), false)
+        ?.traceId,
+      ROOT,
+    );
     assertEquals(getTraceContext({}, false), undefined);
     assertEquals(getTraceContext(null, false), undefined);
   });
@@ -42,6 +49,16 @@ async function outgoing(
   return (await captureLogs(() => handler(createRestApiEvent({ headers }), createLambdaContext())))
     .result;
 }
+
+Deno.test("a sandbox without active tracing decides nothing, and is no parent", async () => {
+  await withEnv({ _X_AMZN_TRACE_ID: `Root=${OTHER_ROOT};Parent=${PARENT};Sampled=0` }, () => {
+    assertEquals(getTraceContext({}, true), {
+      traceId: OTHER_ROOT,
+      parentId: undefined,
+      sampled: undefined,
+    });
+  });
+});
 
 Deno.test("getOutgoingHeaders() is empty outside of a handler", () =>
   assertEquals(getOutgoingHeaders(), {}));
@@ -102,7 +119,11 @@ Deno.test("getOutgoingHeaders() passes tracestate on beside the traceparent that
     [{ traceparent }, undefined],
     [{ traceparent: "garbage", tracestate }, undefined],
     [{ tracestate }, undefined],
-    [{ "X-Amzn-Trace-Id": `Root=${ROOT}`, traceparent, tracestate }, undefined],
+    [{ "X-Amzn-Trace-Id": `Root=${ROOT}`, traceparent, tracestate }, tracestate],
+    [
+      { "X-Amzn-Trace-Id": `Root=${ROOT};Parent=${PARENT}`, traceparent, tracestate },
+      undefined,
+    ],
     [{ traceparent, tracestate: "a=b\r\nX-Evil: 1" }, undefined],
     [{ traceparent, tracestate: "x".repeat(513) }, undefined],
   ];

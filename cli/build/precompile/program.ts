@@ -42,44 +42,42 @@ export class Unsupported extends Error {}
 /** Writes the code that checks the variable `value`, and gives the expression of the output. */
 export type Writer = (schema: $ZodType, value: string, program: Program) => string;
 
-/** The code of one schema: functions, and the values that they refer to by name. */
+/** The code of one schema, without references to values of this process: all constants are part of its text. */
 export class Program {
-  /** The functions that are complete. */
-  text = "";
-  readonly names: string[] = [];
-  readonly values: unknown[] = [];
   /** True inside a union, where a parser must not leave a valid value to zod. */
   mustDecide = false;
   /** Depth of nested schemas. */
   depth = 0;
   #code = "";
   #count = 0;
+  #constants = "";
+  /** The functions that are complete. */
+  text = "";
 
-  /** Returns a number as text, and a name for any other value of this program. */
+  /** Returns a constant as text, or the name of one that is written once. */
   constant(value: unknown): string {
-    if (typeof value === "number") return String(value);
+    if (isSimple(value)) return renderPrimitive(value);
     const name = this.name();
-    this.names.push(name);
-    this.values.push(value);
+    this.#constants += `const ${name}=${renderConstant(value)};`;
     return name;
   }
 
-  /** Returns the expression of a default value, which zod copies or computes each time. */
-  defaultValue(definition: Definition): string {
-    return `${this.constant(definition)}.defaultValue`;
+  /** Returns the expression of a default value, which zod copies each time. */
+  defaultValue({ defaultValue }: Definition): string {
+    if (isSimple(defaultValue)) return renderPrimitive(defaultValue);
+    // zod copies one level: the members must not be shared objects
+    if (Array.isArray(defaultValue)) return renderList(defaultValue);
+    if (!isPlainObject(defaultValue)) throw new Unsupported();
+    const members = Object.entries(defaultValue).map(([key, value]) => {
+      if (key === "__proto__") throw new Unsupported();
+      return `${JSON.stringify(key)}:${renderPrimitive(value)}`;
+    });
+    return `{${members}}`;
   }
 
-  /**
-   * Writes a check that is built into zod and runs no code of the application, and gives the
-   * expression of the value after it.
-   */
-  ownCheck({ _zod }: Check, value: string): string {
-    const payload = this.name();
-    this.add(
-      `const ${payload}={value:${value},issues:[]};${this.constant(_zod.check)}(${payload});`,
-    );
-    this.demand(`${payload}.issues.length===0`);
-    return `${payload}.value`;
+  /** The constants and functions. */
+  get code(): string {
+    return this.#constants + this.text;
   }
 
   name(): string {
@@ -125,4 +123,36 @@ export function getDefinition(schema: $ZodType): Definition {
 export function getChecks(schema: $ZodType): Check[] {
   const own = schema._zod.traits.has("$ZodCheck") ? [schema as $ZodType & Check] : [];
   return [...own, ...getDefinition(schema).checks ?? []];
+}
+
+function isSimple(value: unknown): value is number | string | boolean | null | undefined | bigint {
+  return value === null ||
+    ["number", "string", "boolean", "undefined", "bigint"].includes(typeof value);
+}
+
+function renderPrimitive(value: unknown): string {
+  if (!isSimple(value)) throw new Unsupported();
+  if (value === undefined) return "void 0";
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  return JSON.stringify(value);
+}
+
+function renderConstant(value: unknown): string {
+  // the constructor, so that the pattern is the same in every version of the language
+  if (value instanceof RegExp) {
+    return `new RegExp(${JSON.stringify(value.source)},${JSON.stringify(value.flags)})`;
+  }
+  if (value instanceof Set) return `new Set(${renderList([...value])})`;
+  throw new Unsupported();
+}
+
+function renderList(values: readonly unknown[]): string {
+  return `[${Array.from(values, renderPrimitive)}]`;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null &&
+    Object.getPrototypeOf(value) === Object.prototype &&
+    Object.getOwnPropertySymbols(value).length === 0;
 }

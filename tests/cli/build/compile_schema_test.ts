@@ -3,16 +3,28 @@ import fc from "fast-check";
 import * as z from "zod";
 import * as core from "zod/v4/core";
 import * as mini from "zod/mini";
-import { compileSchema } from "../../validation/compile_schema.ts";
-import { ASK_ZOD } from "../../validation/precompiled_schema.ts";
-import { testSeed } from "../support/seed.ts";
-import { getShape, schemas, valueFor } from "./schema_arbitraries.ts";
+import { writeSchemaParser } from "../../../cli/build/precompile/schema_module.ts";
+import {
+  ASK_ZOD,
+  countCodePoints,
+  type FastParser,
+} from "../../../validation/precompiled_schema.ts";
+import { testSeed } from "../../support/seed.ts";
+import { getShape, schemas, valueFor } from "../../validation/schema_arbitraries.ts";
 
 /** `TRELLIS_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */
 const seed = testSeed;
 const numRuns = Number(Deno.env.get("TRELLIS_PROPERTY_RUNS") ?? 2000);
 // deno-lint-ignore no-console
 console.log(`property tests of compiled schemas: TRELLIS_SEED=${seed}`);
+
+/** Returns the parser that the build writes for a schema; `undefined` if it leaves the schema to zod. */
+function compileSchema(schema: core.$ZodType): FastParser | undefined {
+  const parser = writeSchemaParser(schema);
+  if ("reason" in parser) return undefined;
+  const make = new Function("ASK_ZOD", "COUNT", `${parser.code}return ${parser.name};`);
+  return make(ASK_ZOD, countCodePoints) as FastParser;
+}
 
 /** Only zod 4.6 is compiled; schemas of an older one are left to it. */
 const isCompiled = z.string()._zod.version.minor === 6;
@@ -77,19 +89,10 @@ const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
     "mailto:a@b.co",
     "HTTPS://example.com/a/../b",
   ]],
-  ["url in a union", z.union([z.url(), z.literal("a")]), [" https://example.com", "a", "b"]],
-  ["ipv6", z.ipv6(), ["::1", "::g"]],
-  ["base64", z.base64(), ["YQ==", "YQ="]],
   ["date and time", z.iso.datetime(), ["2026-11-21T00:00:00Z", "2026-11-21"]],
   ["number", z.number(), [0, -0, 1.5, NaN, Infinity, "1", null]],
-  ["number with bounds", z.number().gt(1).lte(3).multipleOf(0.5), [1, 1.5, 3, 3.5, 2.1]],
+  ["number with bounds", z.number().gt(1).lte(3), [1, 1.5, 3, 3.5, 2.1]],
   ["multiples", z.number().multipleOf(3), [6, 7, -9, -0, 2 ** 53, 6.000000000000001, 1.5]],
-  ["multiples in a union", z.union([z.number().multipleOf(3), z.string()]), [
-    6,
-    7,
-    6.000000000000001,
-    "a",
-  ]],
   ["uint32", z.uint32(), [0, -0, -1, 2 ** 32 - 1, 2 ** 32, 1.5]],
   ["undefined", z.object({ a: z.undefined(), b: z.undefined().optional() }), [
     {},
@@ -99,7 +102,6 @@ const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
   ]],
   ["int", z.int().min(1), [0, 1, 1.5, 2 ** 53, "1"]],
   ["int32", z.int32(), [1, 2 ** 31, 2 ** 31 - 1, -(2 ** 31), -(2 ** 31) - 1, 1.5]],
-  ["float32", z.float32(), [1e39, 1.5]],
   ["boolean", z.boolean(), [true, false, 0, "true"]],
   ["null, any, unknown", z.object({ a: z.null(), b: z.any(), c: z.unknown() }), [
     { a: null, b: 1, c: {} },
@@ -119,7 +121,7 @@ const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
     { n: [], s: { toString: 1 }, b: {} },
     {},
   ]],
-  ["coerced date", z.coerce.date().min(new Date(0)), ["2026-11-21", 1, -1, "x", null, new Date(5)]],
+  ["coerced date", z.coerce.date(), ["2026-11-21", 1, -1, "x", null, new Date(5)]],
   ["optional", z.object({ a: z.string().optional(), b: z.int(), c: z.string().nullish() }), [
     { b: 1 },
     { a: "x", b: 1 },
@@ -208,7 +210,7 @@ function compare(schema: core.$ZodType, input: unknown): boolean {
 }
 
 for (const [name, schema, inputs] of KNOWN) {
-  testCompiled(`compileSchema() gives what zod gives for ${name}`, () => {
+  testCompiled(`writeSchemaParser() gives what zod gives for ${name}`, () => {
     assert(compileSchema(schema) !== undefined, "it is left to zod");
     const taken = inputs.filter((input) => compare(schema, input));
     assert(taken.length > 0, "no value was taken");
@@ -246,7 +248,7 @@ const FORMATS: [name: string, schema: z.ZodType, text: string][] = [
 
 for (const [name, schema, text] of FORMATS) {
   testCompiled(
-    `compileSchema() takes for ${name} what zod takes, with each character changed, left out or doubled`,
+    `writeSchemaParser() takes for ${name} what zod takes, with each character changed, left out or doubled`,
     () => {
       const parse = compileSchema(schema)!;
       assertEquals(parse(text), text);
@@ -285,13 +287,16 @@ for (const [name, schema, text] of FORMATS) {
   );
 }
 
-testCompiled("compileSchema() takes values that fit, and leaves those that do not to zod", () => {
-  const parse = compileSchema(z.object({ a: z.int() }))!;
-  assertEquals(parse({ a: 1, b: 2 }), { a: 1 });
-  assertStrictEquals(parse({ a: "1" }), ASK_ZOD);
-});
+testCompiled(
+  "writeSchemaParser() takes values that fit, and leaves those that do not to zod",
+  () => {
+    const parse = compileSchema(z.object({ a: z.int() }))!;
+    assertEquals(parse({ a: 1, b: 2 }), { a: 1 });
+    assertStrictEquals(parse({ a: "1" }), ASK_ZOD);
+  },
+);
 
-testCompiled("compileSchema() gives a default anew each time", () => {
+testCompiled("writeSchemaParser() gives a default anew each time", () => {
   const parse = compileSchema(z.object({ a: z.array(z.int()).default([1]) }))!;
   const [first, second] = [parse({}), parse({})] as { a: number[] }[];
   first.a.push(2);
@@ -335,39 +340,37 @@ const UNKNOWN: [name: string, schema: core.$ZodType][] = [
   ],
   ["a typed catchall", z.object({}).catchall(z.int())],
   ["an object of a class", z.instanceof(Date)],
+  ["a URL in a union", z.union([z.url(), z.literal("a")])],
+  ["ipv6", z.ipv6()],
+  ["base64", z.base64()],
+  ["multiples of a fraction", z.number().multipleOf(0.5)],
+  ["multiples in a union", z.union([z.number().multipleOf(3), z.string()])],
+  ["float32", z.float32()],
+  ["a date with bounds", z.date().min(new Date(0))],
 ];
 for (const [name, schema] of UNKNOWN) {
-  Deno.test(`compileSchema() leaves ${name} to zod`, () =>
+  Deno.test(`writeSchemaParser() leaves ${name} to zod`, () =>
     assertStrictEquals(compileSchema(schema), undefined));
 }
 
-Deno.test("compileSchema() leaves a schema to zod that zod has compiled", () => {
+Deno.test("writeSchemaParser() leaves a schema to zod that zod has compiled", () => {
   assertStrictEquals(compileSchema(z.compile(z.object({ a: z.int() }))), undefined);
 });
 
-Deno.test("compileSchema() makes no code when zod must not", () => {
-  core.config({ jitless: true });
-  try {
-    assertStrictEquals(compileSchema(z.string()), undefined);
-  } finally {
-    core.config({ jitless: false });
-  }
-});
-
-Deno.test("compileSchema() leaves schemas of another zod to that zod", () => {
+Deno.test("writeSchemaParser() leaves schemas of another zod to that zod", () => {
   const schema = z.string();
   Object.assign(schema._zod, { version: { major: 4, minor: 5, patch: 0 } });
   assertStrictEquals(compileSchema(schema), undefined);
 });
 
-testCompiled("compileSchema() puts no text of a schema into code", () => {
+testCompiled("writeSchemaParser() puts no text of a schema into code", () => {
   const key = '"];globalThis.pwned=1;//\u2028\n`${1}';
   const schema = z.object({ [key]: z.literal([key, "\\"]), o: z.enum([key]).optional() });
   assertEquals(compileSchema(schema)!({ [key]: key, o: key }), { [key]: key, o: key });
   assertEquals("pwned" in globalThis, false);
 });
 
-testCompiled("compileSchema() gives what zod gives, for any schema and any value", () => {
+testCompiled("writeSchemaParser() gives what zod gives, for any schema and any value", () => {
   let compiled = 0;
   let taken = 0;
   const cases = fc.oneof(schemas.object, schemas.any).chain((schema) =>
