@@ -95,7 +95,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
         describeLiteral(jsonSchema);
         break;
       case "union":
-        if (def.discriminator !== undefined) {
+        if ("discriminator" in def) {
           jsonSchema.discriminator = { propertyName: def.discriminator };
         }
         joinLiterals(jsonSchema);

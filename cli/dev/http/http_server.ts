@@ -1,6 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../../../core/http/correlation_id.ts";
 import { buildErrorResponse } from "../../../core/http/error_response.ts";
@@ -20,7 +26,7 @@ import { logError } from "../../../observability/logger.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 /** Older versions of Node ignore it, and upgrade to anything. */
-const SERVER_OPTIONS = { shouldUpgradeCallback: offersWebSocket };
+const SERVER_OPTIONS: ServerOptions = { shouldUpgradeCallback: offersWebSocket } as object;
 
 /** Handles a request; a thrown error becomes the response. */
 export type LocalHandler = (

@@ -172,7 +172,7 @@ Deno.test("generate openapi describes a project of everything, which a validator
       name: "limit",
       in: "query",
       required: false,
-      schema: { default: 3, type: "integer", maximum: 9 },
+      schema: { default: 3, type: "integer", format: "int64", maximum: 9 },
     },
     {
       name: "tag",
