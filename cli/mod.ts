@@ -11,14 +11,17 @@
  *
  * @module
  */
-export { defineConfig, type TrellisConfig } from "./config/config.ts";
-export type { AsyncapiSettings } from "./config/asyncapi.ts";
-export type { AuthSchemaSettings } from "./config/auth.ts";
+export {
+  type AsyncapiSettings,
+  type AuthSchemaSettings,
+  type ClientSettings,
+  defineConfig,
+  type DevSettings,
+  type TrellisConfig,
+} from "./config/config.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
-export type { ClientSettings } from "./config/client.ts";
 export type { Mask } from "./config/clone.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
-export type { DevSettings } from "./config/dev.ts";
 export type {
   FunctionImage,
   FunctionResources,

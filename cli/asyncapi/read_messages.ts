@@ -7,7 +7,7 @@ import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import { findProperty, getMemberName } from "../sources/syntax.ts";
 
 /** A channel of a document. */
 export interface Channel {
@@ -23,14 +23,14 @@ export function toId(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_");
 }
 
-/** The kinds of functions that receive messages, with the functions that define them. */
-export const DEFINERS: Readonly<Record<string, string>> = {
-  queue: "defineQueueHandler",
-  topic: "defineTopicHandler",
-  event: "defineEventHandler",
-  stream: "defineStreamHandler",
-  "table-stream": "defineTableStreamHandler",
-  kafka: "defineKafkaHandler",
+/** The kinds of functions that receive messages: what defines them, and what they read. */
+export const RECEIVERS: Readonly<Record<string, readonly [definer: string, title: string]>> = {
+  queue: ["defineQueueHandler", "SQS queue"],
+  topic: ["defineTopicHandler", "SNS topic"],
+  event: ["defineEventHandler", "EventBridge bus"],
+  stream: ["defineStreamHandler", "Kinesis stream"],
+  "table-stream": ["defineTableStreamHandler", "DynamoDB stream"],
+  kafka: ["defineKafkaHandler", "Kafka topic"],
 };
 
 /** The URL of this module, which the loading process imports. */
@@ -72,7 +72,7 @@ export function read(fn: LoadedFunction): ReadMessages {
       const { handler } = modules[file] ?? {};
       const definition = fn.definitions.findLast(({ value }) => value === handler);
       // other handlers of a queue, such as a worker of jobs, define their messages elsewhere
-      if (definition?.name !== DEFINERS[kind]) return [];
+      if (definition?.name !== RECEIVERS[kind][0]) return [];
       const { schema } = (definition.args[0] ?? {}) as { schema?: unknown };
       return [{ ...definition.place, name, channel, schema, actions: [[name, "receive"]] }];
     }),
@@ -164,23 +164,22 @@ function describeMail(data: JsonSchema): JsonSchema {
 }
 
 /** Returns the call with the options of a job or mail; `undefined` if this package defines it. */
-function findOptionsCall(fn: LoadedFunction, definition: PlacedDefinition): AnyNode | undefined {
+function findOptionsCall(
+  fn: LoadedFunction,
+  definition: PlacedDefinition,
+): ReturnType<LoadedFunction["findCall"]> {
   const call = fn.findCall(definition);
-  const inner = definition.name === "defineMail" ? call : call?.callee as AnyNode | undefined;
-  const callee = inner?.callee as AnyNode | undefined;
-  return callee !== undefined && fn.syntax.findExport(callee)?.name === definition.name
+  const inner = definition.name === "defineMail" ? call : call?.callee;
+  return inner?.type === "CallExpression" &&
+      fn.syntax.findExport(inner.callee)?.name === definition.name
     ? inner
     : undefined;
 }
 
 /** Checks that no call makes the name of a job. */
 function hasFixedName(fn: LoadedFunction, definition: PlacedDefinition): boolean {
-  const [options] = (findOptionsCall(fn, definition)?.arguments ?? []) as AnyNode[];
-  const properties = options?.type === "ObjectExpression" ? options.properties as AnyNode[] : [];
-  const name = properties.findLast(({ key }) =>
-    (key as { name?: string } | undefined)?.name === "name"
-  );
-  return name === undefined || fn.evaluate(name.value as AnyNode).isKnown;
+  const name = findProperty(findOptionsCall(fn, definition)?.arguments[0], "name");
+  return !name || fn.evaluate(name).isKnown;
 }
 
 /** Checks for `resize.enqueue(…)`, `resize.enqueueMany(…)` and, of a mail, `welcome.send(…)`. */
@@ -190,7 +189,7 @@ function isEnqueued(fn: LoadedFunction, definition: PlacedDefinition): boolean {
   return fn.syntax.listReferences(name).some((reference) => {
     const parent = fn.syntax.getParent(reference);
     if (parent?.type !== "MemberExpression" || parent.object !== reference) return false;
-    const method = (parent.property as { name?: string }).name ?? "";
+    const method = getMemberName(parent) ?? "";
     return definition.name === "defineMail" ? method === "send" : /^enqueue(?:Many)?$/.test(method);
   });
 }

@@ -67,7 +67,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const before = await readVersion(root, against, file);
   const { document, findings } = await buildProjectDocument(root, functions, config);
   for (const finding of findings) {
-    output.line(`${output.red("error")} ${formatDiagnostic(finding)}`);
+    output.error(formatDiagnostic(finding));
   }
   // the document as clients read it
   const after = JSON.parse(JSON.stringify(document));

@@ -14,6 +14,7 @@ import { ExitCode, UsageError } from "../terminal/command.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import type { TranslationChange } from "../database/translate_sql.ts";
 import { hasErrors, printFindings } from "../database/print_findings.ts";
+import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 
@@ -113,7 +114,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   } else if (!output.isJson) {
     const warnings = findings.filter(({ severity }) => severity === "warning").length;
     output.note(
-      `${refused} cannot be translated, ${warnings} warnings, ${changes.length} changes` +
+      `${refused} cannot be translated, ${count(warnings, "warning")}, ${
+        count(changes.length, "change")
+      }` +
         (options.check === true ? "" : ": no SQL was written"),
     );
   }

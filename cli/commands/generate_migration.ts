@@ -166,7 +166,7 @@ interface Outcome {
 function report({ output, options }: CommandContext, outcome: Outcome): void {
   const { difference: { steps, problems, kept }, changes, findings, isBlocked } = outcome;
   const isWritten = options.check !== true && options["dry-run"] !== true && !isBlocked;
-  for (const problem of problems) output.line(`${output.red("error")} ${problem}`);
+  for (const problem of problems) output.error(problem);
   printFindings(output, findings, changes[0] === undefined ? "" : dirname(changes[0].path));
   for (const { sql, risk } of steps) {
     if (options["dry-run"] === true) output.line(`${sql};`);

@@ -74,7 +74,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   if (existing.length > 0) {
     const error = `${folder} is not empty: it contains ${summarizeList(existing)}. ` +
       `Nothing was written. Use a new or empty folder`;
-    output.line(`${output.red("error")} ${error}`);
+    output.error(error);
     return { exitCode: ExitCode.Found, folder, error, inTheWay: existing };
   }
   const files = createProjectFiles(name, runtime, { template, withCi: options.ci === true });

@@ -8,7 +8,7 @@ import {
 } from "../terminal/command.ts";
 import type { JobState } from "../../jobs/job_admin.ts";
 import { databaseOptions } from "../database/database_options.ts";
-import { renderTable } from "../database/text_table.ts";
+import { printTable } from "../terminal/text_table.ts";
 import { count } from "../terminal/generated_report.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
@@ -66,7 +66,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
     (job.lastError ?? "").split("\n")[0],
   ]);
   const header = ["id", "job", "state", "attempts", "enqueued (UTC)", "last error"];
-  if (rows.length > 0) { for (const line of renderTable([header, ...rows])) output.line(line); }
+  printTable(output, header, rows);
   output.line(`${output.bold(label)}: ${count(jobs.length, "job")}`);
   return { exitCode: ExitCode.Done, database: label, jobs };
 }

@@ -97,7 +97,7 @@ async function requireTables(
 ): Promise<void> {
   // imported on demand: a project without a database may lack drizzle
   const { describeAbsentTables } = await import("./live_tables.ts");
-  const problem = await describeAbsentTables(root, { config, functions }, database);
+  const problem = await describeAbsentTables(root, config, functions, database);
   if (problem !== undefined) throw new StepError(problem);
 }
 

@@ -42,6 +42,8 @@ export interface Output {
   readonly isJson: boolean;
   /** Writes a line of the result; nothing with `--json`. */
   line(text?: string): void;
+  /** Writes an error as a line of the result; nothing with `--json`. */
+  error(text: string): void;
   /** Writes a line to standard error. */
   note(text: string): void;
   /**
@@ -104,6 +106,7 @@ export function createOutput(options: OutputOptions = {}): Output {
   const color = (code: number, end: number) => (text: string) =>
     mayColor ? `\x1b[${code}m${text}\x1b[${end}m` : text;
   const bold = color(1, 22);
+  const red = color(31, 39);
   const yellow = color(33, 39);
   // messages may go to a file while results go to the terminal
   const toMessage = (text: string) =>
@@ -114,10 +117,13 @@ export function createOutput(options: OutputOptions = {}): Output {
     isShown = false;
   }
 
+  // output to a file or another program is not escaped
+  const line = (text = "") => void (json || stdout.write(`${stdout.isTTY ? plain(text) : text}\n`));
+
   return {
     isJson: json,
-    // output to a file or another program is not escaped
-    line: (text = "") => void (json || stdout.write(`${stdout.isTTY ? plain(text) : text}\n`)),
+    line,
+    error: (text) => line(`${red("error")} ${text}`),
     note(text): void {
       endProgress();
       stderr.write(`${toMessage(text)}\n`);
@@ -144,7 +150,7 @@ export function createOutput(options: OutputOptions = {}): Output {
     },
     endProgress,
     bold,
-    red: color(31, 39),
+    red,
     yellow,
     green: color(32, 39),
   };
