@@ -1,7 +1,6 @@
 import { objectAt } from "../../distsql/syntax/statement_table.ts";
-import { readColumn, SERIAL } from "../../distsql/syntax/column_definition.ts";
-import { findTypeChange } from "../../distsql/syntax/alter_pass.ts";
-import { isTableConstraint } from "../../distsql/syntax/table_constraint.ts";
+import { type AlterAction, readAlterActions } from "../../distsql/syntax/alter_action.ts";
+import { SERIAL } from "../../distsql/syntax/column_definition.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements } from "../../sql/statement.ts";
@@ -63,7 +62,7 @@ function findRisk(reader: StatementReader): string | undefined {
     return /\b(?:DROP|TRUNCATE|DELETE)\b/i.test(reader.source) ? RISKS.block : undefined;
   }
   if (!reader.is(0, "ALTER", "TABLE")) return undefined;
-  return reader.alterActions().map(([from, to]) => findActionRisk(reader, from, to))
+  return readAlterActions(reader).map((action) => findActionRisk(reader, action))
     .find((risk) => risk !== undefined);
 }
 
@@ -74,22 +73,21 @@ function findDropRisk(reader: StatementReader): string | undefined {
   return reader.key(reader.size - 1) === "CASCADE" ? RISKS.dependents : undefined;
 }
 
-function findActionRisk(reader: StatementReader, from: number, to: number): string | undefined {
-  if (reader.is(from, "DROP")) {
-    return reader.is(from + 1, "CONSTRAINT") ? undefined : RISKS.column;
+function findActionRisk(reader: StatementReader, action: AlterAction): string | undefined {
+  switch (action.kind) {
+    case "drop_column":
+      return RISKS.column;
+    case "alter_column":
+      if (action.change === "set_not_null") return RISKS.required;
+      return action.change === "type" ? RISKS.type : undefined;
+    case "add_column": {
+      const { clauses, typeFrom } = action.column;
+      const kinds = new Set(clauses.map(({ kind }) => kind));
+      const isFilled = kinds.has("default") || kinds.has("generated") || kinds.has("identity") ||
+        SERIAL.has(reader.key(typeFrom).toLowerCase());
+      return kinds.has("not_null") && !isFilled ? RISKS.added : undefined;
+    }
   }
-  if (reader.is(from, "ALTER")) {
-    const { end } = readName(reader, reader.skip(from + 1, "COLUMN"));
-    if (reader.is(end, "SET", "NOT", "NULL")) return RISKS.required;
-    return findTypeChange(reader, end) < 0 ? undefined : RISKS.type;
-  }
-  if (!reader.is(from, "ADD") || isTableConstraint(reader, from + 1)) return undefined;
-  const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
-  const column = readColumn(reader, at, to);
-  const kinds = new Set(column.clauses.map(({ kind }) => kind));
-  const isFilled = kinds.has("default") || kinds.has("generated") || kinds.has("identity") ||
-    SERIAL.has(reader.key(column.typeFrom).toLowerCase());
-  return kinds.has("not_null") && !isFilled ? RISKS.added : undefined;
 }
 
 /** Returns the name of the only table that a statement changes, as written. */

@@ -1,18 +1,3 @@
-const FAULTS = [
-  "OC000",
-  "OC001",
-  "cut-at-statement",
-  "cut-before-commit",
-  "cut-after-commit",
-  "unavailable-before-commit",
-  "unavailable-after-commit",
-  "waking",
-  "access-denied",
-  "too-many-connections",
-  "connection-rate",
-  "job-failed",
-] as const;
-
 /**
  * Fault to inject.
  *
@@ -26,7 +11,34 @@ const FAULTS = [
  *   refused.
  * - `job-failed`: an asynchronous job fails.
  */
-export type DistSqlFault = typeof FAULTS[number];
+export type DistSqlFault =
+  | "OC000"
+  | "OC001"
+  | "cut-at-statement"
+  | "cut-before-commit"
+  | "cut-after-commit"
+  | "unavailable-before-commit"
+  | "unavailable-after-commit"
+  | "waking"
+  | "access-denied"
+  | "too-many-connections"
+  | "connection-rate"
+  | "job-failed";
+
+const FAULTS: readonly DistSqlFault[] = [
+  "OC000",
+  "OC001",
+  "cut-at-statement",
+  "cut-before-commit",
+  "cut-after-commit",
+  "unavailable-before-commit",
+  "unavailable-after-commit",
+  "waking",
+  "access-denied",
+  "too-many-connections",
+  "connection-rate",
+  "job-failed",
+];
 
 /** Conditions for injecting a fault. */
 export interface DistSqlInjection {
