@@ -4,7 +4,8 @@ import { type Deployment, StepError } from "./deployment.ts";
 
 /**
  * Checks that all secrets and parameters of the stage have a value. With `--generate-secrets`, puts
- * random values for those that the stage owns.
+ * random values for secrets that only the project's own functions know. Another value, such as the address of a
+ * database, is known elsewhere: a random one would deploy, and fail in every request.
  *
  * @returns One line about the result; `undefined` if the functions read none.
  * @throws {StepError} If a value is missing.
@@ -16,7 +17,9 @@ export async function checkSecrets(
   const states = await Promise.all(plan.secrets.map((source) => secrets.find(source)));
   const missing = plan.secrets.filter((_, index) => states[index] !== "set");
   if (missing.length === 0) return `${plan.secrets.length} have a value`;
-  if (context.options["generate-secrets"] === true && missing.every(isGeneratable)) {
+  if (
+    context.options["generate-secrets"] === true && missing.every(({ isGenerated }) => isGenerated)
+  ) {
     for (const source of missing) await generateValue(source, secrets);
     return `${missing.length} generated, ${plan.secrets.length - missing.length} had a value`;
   }
@@ -38,13 +41,8 @@ async function generateValue(source: PlannedSource, secrets: SecretValues): Prom
   );
 }
 
-function describeFix({ variable, existing }: PlannedSource, stage: string): string {
+function describeFix({ variable, existing, isGenerated }: PlannedSource, stage: string): string {
   return existing === undefined
-    ? `  trellis secrets set ${variable} --stage ${stage} --generate   # or: < file`
+    ? `  trellis secrets set ${variable} --stage ${stage} ${isGenerated ? "--generate" : "< file"}`
     : `  ${variable}: ${existing} does not exist or has no value`;
-}
-
-/** Returns true for a secret of the stage: nothing else can have a random value. */
-function isGeneratable({ existing, isSecret }: PlannedSource): boolean {
-  return existing === undefined && isSecret;
 }
