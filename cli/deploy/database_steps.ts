@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import type { DatabaseConfig } from "../../database/config/config.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
 import type { Command } from "../terminal/command.ts";
@@ -121,13 +122,17 @@ async function requireSameDatabase(
     const [migrated, [theirs]] = [await readIdentity(database), await readIdentity(used)];
     if (JSON.stringify(theirs) === JSON.stringify(migrated[0])) return;
   } catch (error) {
+    const sqlState = findSqlState(error);
     // the message may contain a part of the address
-    if (!(error instanceof ConfigurationError)) {
+    if (!(error instanceof ConfigurationError) && sqlState === undefined) {
       return unproven(`the address in ${name} does not answer here (${(error as Error).name})`);
     }
+    const problem = sqlState === undefined
+      ? "is not the address of a database"
+      : `is refused by its server (SQLSTATE ${sqlState})`;
     throw new StepError(
-      `the secret ${name} is not the address of a database, so no function could connect: put it ` +
-        `with trellis secrets set ${variable} < file`,
+      `the secret ${name} ${problem}, so no function could connect: put the address with trellis ` +
+        `secrets set ${variable} < file`,
     );
   }
   throw new StepError(

@@ -57,7 +57,12 @@ Deno.test("migrate() compares the shell's database with the one that functions u
       assertEquals(
         (await tryMigrate("0f".repeat(32))).message,
         "the secret notes-dev/DATABASE_URL is not the address of a database, so no function could " +
-          "connect: put it with trellis secrets set DATABASE_URL < file",
+          "connect: put the address with trellis secrets set DATABASE_URL < file",
+      );
+      assertEquals(
+        (await tryMigrate(`${other}_dropped`)).message,
+        "the secret notes-dev/DATABASE_URL is refused by its server (SQLSTATE 3D000), so no function " +
+          "could connect: put the address with trellis secrets set DATABASE_URL < file",
       );
       assertEquals([count, warnings], [0, []]);
 
