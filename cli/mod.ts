@@ -11,14 +11,17 @@
  *
  * @module
  */
-export { defineConfig, type TrellisConfig } from "./config/config.ts";
-export type { AsyncapiSettings } from "./config/asyncapi.ts";
-export type { AuthSchemaSettings } from "./config/auth.ts";
+export {
+  type AsyncapiSettings,
+  type AuthSchemaSettings,
+  type ClientSettings,
+  defineConfig,
+  type DevSettings,
+  type TrellisConfig,
+} from "./config/config.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
-export type { ClientSettings } from "./config/client.ts";
 export type { Mask } from "./config/clone.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
-export type { DevSettings } from "./config/dev.ts";
 export type {
   FunctionImage,
   FunctionResources,
@@ -38,7 +41,7 @@ export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export type { UpgradeHandler } from "./dev/http/http_server.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
-export type { LocalRoute } from "./dev/http/route_table.ts";
+export type { LocalRoute } from "../testing/gateway/route_table.ts";
 export { findFunctionFiles, type FunctionFile } from "./discovery/function_files.ts";
 export type { FunctionNaming } from "./discovery/function_naming.ts";
 export { FUNCTION_KINDS, type FunctionKind } from "./discovery/function_kinds.ts";

@@ -99,8 +99,14 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
       canAsk: !output.isJson && (confirm !== askOnTerminal || isTerminal()),
-      confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
-      ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
+      async confirm(question) {
+        output.endProgress();
+        return output.isJson ? undefined : await confirm(question);
+      },
+      async ask(question) {
+        output.endProgress();
+        return output.isJson ? undefined : await ask(question);
+      },
       readInput,
     }).catch(explainMissing(CLI_PACKAGES, "acorn", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));

@@ -80,6 +80,9 @@ export interface ProtectedOptions {
   errorBody?: ErrorBodyFormat;
 }
 
+/** The values of the header `Idempotency-Key`: 1 to 255 visible ASCII characters without quotes and backslashes, which may be quoted. */
+export const KEY_HEADER_PATTERN = String.raw`^(?:[!#-\[\]-~]{1,255}|"[!#-\[\]-~]{1,255}")$`;
+
 /** Facts about the idempotency key of an operation. */
 export interface IdempotencyMetadata {
   /** True if the key is the header `Idempotency-Key`, false if the handler takes it from the input. */

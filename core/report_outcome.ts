@@ -8,7 +8,7 @@ import {
   renderFields,
   renderLine,
 } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
+import { addOccurrences } from "../observability/metrics.ts";
 import { reportFailure } from "../observability/report_failure.ts";
 import type { Span } from "../observability/span.ts";
 import { endSpan } from "../observability/tracer.ts";
@@ -77,10 +77,10 @@ function report(
     else invocation.append(line);
   }
   if (addsMetrics) {
-    metrics.addMetricsWithDimensions({ operationName }, [
+    addOccurrences({ operationName }, [
       ["Duration", "Milliseconds", durationMs],
       ["Errors", "Count", isFailed ? 1 : 0],
-      ...(invocation.coldStart ? [["ColdStart", "Count", 1] as const] : []),
+      ["ColdStart", "Count", invocation.coldStart ? 1 : 0],
     ]);
   }
   if (span === undefined) return;

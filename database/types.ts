@@ -11,7 +11,7 @@
  *
  * @module
  */
-export type { PoolerMode, SslMode } from "./config/config.ts";
+export type { DatabaseSettings, PoolerMode, ProviderConfig, SslMode } from "./config/config.ts";
 export type { ReferenceOptions } from "./integrity.ts";
 export type {
   ConnectionInvalidation,

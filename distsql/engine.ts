@@ -21,18 +21,19 @@ export {
   runRecreation,
 } from "./recreate/execute.ts";
 export { estimateRows, readTableSchema } from "./recreate/read_current.ts";
-export { type JobState, pollJob, readJobState } from "./recreate/poll_job.ts";
+export { pollJob, readJob } from "./recreate/poll_job.ts";
 export type { RecreationPlan } from "./recreate/recreation_plan.ts";
 export type { TableSchema } from "./schema/table_schema.ts";
 export { getIncompatibility } from "./registry/incompatibilities.ts";
 export type { DeclaredSchema } from "./schema/declared_schema.ts";
 export { adaptForStandardPg } from "./translate/adapt.ts";
 export type { DistSqlOptions } from "./translate/context/options.ts";
+export { type ActionOf, type AlterAction, readAlterActions } from "./syntax/alter_action.ts";
 export { notNullCheck, readNotNullCheck } from "./syntax/not_null_check.ts";
 export { sanitizeForDistSql } from "./translate/sanitize.ts";
 export {
   type FileTransactions,
-  findTransactionProblems,
+  findStatementProblems,
   type ReadStatement,
 } from "./findings/transaction_findings.ts";
 export { type TranslatedSource, translateSources } from "./findings/translate_sources.ts";

@@ -84,7 +84,6 @@ export {
 export type { DistSqlOptions } from "./translate/context/options.ts";
 export { translateForDistSql } from "./translate/sanitize.ts";
 export type {
-  DistSqlBatch,
   DistSqlColumn,
   DistSqlJob,
   DistSqlNotNull,

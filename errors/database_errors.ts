@@ -19,7 +19,7 @@ export interface DatabaseErrorOptions extends AppErrorOptions {
 }
 
 /**
- * 500: a query failed. The message has the query's name, the SQLSTATE and the constraint, never SQL and never a
+ * 500: a query failed; 503 with `Retry-After` if other transactions changed the same rows in each attempt (SQLSTATE 40001). The message has the query's name, the SQLSTATE and the constraint, never SQL and never a
  * parameter's value; the driver's error is the `cause`. Subclasses have other statuses.
  *
  * @example
@@ -92,9 +92,18 @@ export class DatabaseError extends AppError {
     const message = describeFailure(options);
     if (UNIQUE_STATES.has(sqlState)) return new UniqueViolationError(message, options);
     if (FOREIGN_KEY_STATES.has(sqlState)) return new ForeignKeyViolationError(message, options);
-    return new DatabaseError(message, options);
+    return CONFLICT_STATES.has(sqlState)
+      ? new DatabaseError(
+        message,
+        { ...options, headers: { "Retry-After": "1" } },
+        "SERVICE_UNAVAILABLE",
+      )
+      : new DatabaseError(message, options);
   }
 }
+
+/** serialization_failure (PostgreSQL 18, appendix A), and the conflicts of Aurora DSQL. */
+const CONFLICT_STATES: ReadonlySet<string | undefined> = new Set(["40001", "OC000", "OC001"]);
 
 /** unique_violation and exclusion_violation (PostgreSQL 18, appendix A). */
 const UNIQUE_STATES: ReadonlySet<string | undefined> = new Set(["23505", "23P01"]);

@@ -1,33 +1,32 @@
 import { sha256 } from "../core/digest.ts";
 import { getHeader, getMethod, getPath, getQueryString } from "../core/http/api_event.ts";
 import { encodeBase64 } from "../core/http/base64.ts";
+import { KEY_HEADER_PATTERN } from "../core/idempotency.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 
 /** Header of the key (draft-ietf-httpapi-idempotency-key-header-07). */
 export const KEY_HEADER = "Idempotency-Key";
 
-const MAX_KEY_LENGTH = 255;
+const PATTERN = new RegExp(KEY_HEADER_PATTERN);
 
 /**
  * Returns the key of a request. The draft asks for a quoted string; most clients send it without quotes. Both name the same
- * key.
+ * key. An empty header is refused: a client that sends it expects protection.
  *
  * @param event The request.
  * @returns The key; `undefined` if the request has none.
- * @throws {ValidationError} If the key is malformed.
+ * @throws {ValidationError} If the key is malformed or empty.
  */
 export function readKeyHeader(event: ApiEvent): string | undefined {
   const value = getHeader(event, KEY_HEADER)?.trim();
-  if (value === undefined || value === "") return undefined;
-  const isQuoted = value.length > 1 && value.startsWith('"') && value.endsWith('"');
-  const key = isQuoted ? value.slice(1, -1) : value;
-  if (key.length === 0 || key.length > MAX_KEY_LENGTH || !isPrintable(key)) {
+  if (value === undefined) return undefined;
+  if (!PATTERN.test(value)) {
     throw invalidKey(
-      `${KEY_HEADER} must have 1 to ${MAX_KEY_LENGTH} printable ASCII characters, such as a UUID`,
+      `${KEY_HEADER} must have 1 to 255 visible ASCII characters without quotes and backslashes, such as a UUID`,
     );
   }
-  return key;
+  return value.startsWith('"') ? value.slice(1, -1) : value;
 }
 
 /**
@@ -37,15 +36,6 @@ export function readKeyHeader(event: ApiEvent): string | undefined {
  */
 export function invalidKey(message: string): ValidationError {
   return new ValidationError(message, { errors: { [KEY_HEADER]: [message] } });
-}
-
-/** Checks for visible ASCII characters without quotes and backslashes, which a quoted string would have to escape. */
-function isPrintable(key: string): boolean {
-  for (let at = 0; at < key.length; at++) {
-    const code = key.charCodeAt(at);
-    if (code < 0x21 || code > 0x7e || code === 0x22 || code === 0x5c) return false;
-  }
-  return true;
 }
 
 /**

@@ -7,7 +7,7 @@ import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
 import { JOB_SHARDS } from "./job_row.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -28,10 +28,10 @@ export interface LeasedJob {
   readonly group: string | null;
   /** Time at which it was enqueued. */
   readonly enqueuedAt: Date;
+  /** Milliseconds between that time and its lease. */
+  readonly ageMs: number;
   /** Milliseconds between the time at which it could run and its lease. */
   readonly waitedMs: number;
-  /** Time of the lease, on the clock of `performance.now()`. */
-  readonly leasedAtMs: number;
   /** Correlation id of the request. */
   readonly correlationId: string | null;
   /** W3C trace context of the request. */
@@ -47,6 +47,7 @@ export interface ClaimedRow extends Record<string, unknown> {
   fence: number | string;
   group_key: string | null;
   enqueued_ms: number | string;
+  age_ms: number | string;
   waited_ms: number | string;
   correlation_id: string | null;
   trace_parent: string | null;
@@ -60,14 +61,21 @@ export interface ClaimOptions {
   readonly limit: number;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
+  /** False to leave out the jobs that have a group. */
+  readonly withGroups: boolean;
 }
 
-/** A job of a group waits for all earlier jobs, and for a running job. */
-const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or not exists (
+/**
+ * A job of a group waits for all earlier jobs, and for a running job. Two conditions, because each one
+ * finds its row with an index of its own.
+ */
+const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
   select 1 from "trellis_jobs" e where e."group_key" = j."group_key" and e."group_key" is not null
-    and e."finished_at" is null and e."id" <> j."id"
-    and (e."state" = 'running' or e."enqueued_at" < j."enqueued_at"
-      or (e."enqueued_at" = j."enqueued_at" and e."position" < j."position"))))`;
+    and e."finished_at" is null
+    and (e."enqueued_at", e."position", e."id") < (j."enqueued_at", j."position", j."id"))
+  and not exists (
+  select 1 from "trellis_jobs" r where r."group_key" = j."group_key" and r."group_key" is not null
+    and r."state" = 'running' and r."id" <> j."id")))`;
 
 /** Condition for the shards from `first`, or for those before it. Always as many parameters. */
 function inShards(first: number, before: boolean): PlainSql {
@@ -88,7 +96,19 @@ function inShards(first: number, before: boolean): PlainSql {
  */
 export function isDue(first: number, before: boolean, clock: Clock | undefined): PlainSql {
   return sql`${inShards(first, before)} and j."due_at" <= ${sqlNow(clock)}
-  and j."state" in ('queued', 'running')`;
+  and j."finished_at" is null`;
+}
+
+/**
+ * Builds the condition for due jobs that may run: a relay is due to hand over a job with a long delay
+ * before its time.
+ *
+ * @param first Shard to begin with.
+ * @param before True for the shards before it.
+ * @param clock Clock of a test.
+ */
+export function mayRun(first: number, before: boolean, clock: Clock | undefined): PlainSql {
+  return sql`${isDue(first, before, clock)} and j."run_at" <= ${sqlNow(clock)}`;
 }
 
 /**
@@ -99,40 +119,46 @@ export function isDue(first: number, before: boolean, clock: Clock | undefined):
  */
 export function isReady(ids: readonly string[], clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
-  const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
-  return sql`j."id" in (${list}) and (
+  return sql`j."id" in (${listIds(ids)}) and (
     (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
 }
 
 /**
- * Builds the condition for the jobs of a group that may run now.
+ * Builds the condition for the first job of a group, if it may run now.
  *
  * @param group The group.
  * @param clock Clock of a test.
  */
 export function isInGroup(group: string, clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
-  return sql`j."group_key" = ${group} and j."group_key" is not null and j."finished_at" is null and (
+  return sql`j."id" = (select f."id" from "trellis_jobs" f
+    where f."group_key" = ${group} and f."group_key" is not null and f."finished_at" is null
+    order by f."enqueued_at", f."position", f."id" limit 1) and (
     (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
 }
 
 /**
- * Builds the statement that leases jobs.
+ * Builds the statement that leases jobs, which begin at once: an attempt counts from here. The ids are an
+ * array, so that the rows are found by their primary key for every limit and all statistics.
  *
  * @param condition Which rows.
  * @param options Jobs, limit and clock.
  */
-export function buildClaim(condition: PlainSql, { jobs, limit, clock }: ClaimOptions): PlainSql {
+export function buildClaim(
+  condition: PlainSql,
+  { jobs, limit, clock, withGroups }: ClaimOptions,
+): PlainSql {
   const names = joinSql(jobs.map(({ jobName }) => sql`${jobName}`), ", ");
   const now = sqlNow(clock);
-  return sql`with due as (
-    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names}) and ${IS_NEXT_OF_GROUP}
-    limit ${limit} for update skip locked
-  ) update "trellis_jobs" t set "state" = 'running', "fence" = t."fence" + 1,
+  const hasGroup = withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
+  return sql`update "trellis_jobs" t set "state" = 'running', "fence" = t."fence" + 1,
     "attempts" = t."attempts" + 1, "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
-  from due where t."id" = due."id"
+  where t."id" = any(array(
+    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names}) and ${hasGroup}
+    limit ${limit} for update skip locked))
   returning t."id", t."name", t."payload", t."attempts", t."fence", t."group_key",
     extract(epoch from t."enqueued_at") * 1000 as enqueued_ms,
+    extract(epoch from ${now} - t."enqueued_at") * 1000 as age_ms,
     extract(epoch from ${now} - t."run_at") * 1000 as waited_ms,
     t."correlation_id", t."trace_parent"`;
 }
@@ -155,8 +181,8 @@ export function readLeasedJob(row: ClaimedRow): LeasedJob {
     fence: Number(row.fence),
     group: row.group_key,
     enqueuedAt: new Date(Number(row.enqueued_ms)),
+    ageMs: Number(row.age_ms),
     waitedMs: Math.max(0, Number(row.waited_ms)),
-    leasedAtMs: performance.now(),
     correlationId: row.correlation_id,
     traceParent: row.trace_parent,
   };
@@ -177,8 +203,11 @@ export interface ClaimerOptions {
   readonly random: () => number;
 }
 
-/** Ids in one statement. */
-const MAX_IDS = 100;
+/** Claims of which the last one leaves out groups. */
+const MAX_CLAIMS = 3;
+
+/** Leases at most as many jobs as `getLimit` says when the statement is sent; none if there are no more. */
+export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
 /** Leases jobs from the table. */
 export class JobClaimer {
@@ -199,9 +228,9 @@ export class JobClaimer {
   async claimDue(limit: number): Promise<LeasedJob[]> {
     const { clock, random } = this.#options;
     const first = Math.floor(random() * JOB_SHARDS);
-    const found = await this.#claim(isDue(first, false, clock), limit);
+    const found = await this.#claim(mayRun(first, false, clock), limit);
     if (found.length > 0 || first === 0) return found;
-    return await this.#claim(isDue(first, true, clock), limit);
+    return await this.#claim(mayRun(first, true, clock), limit);
   }
 
   /**
@@ -218,12 +247,16 @@ export class JobClaimer {
    *
    * @param ids The ids.
    */
-  claimOnce(ids: readonly string[]): () => Promise<LeasedJob[]> {
-    const left = [...new Set(ids)];
-    const claimNext = async (): Promise<LeasedJob[]> => {
-      while (left.length > 0) {
-        const batch = left.splice(0, MAX_IDS);
-        const found = await this.#claim(isReady(batch, this.#options.clock), batch.length);
+  claimOnce(ids: readonly string[]): NextJobs {
+    const left = new Set(ids);
+    const claimNext: NextJobs = async (getLimit) => {
+      while (left.size > 0) {
+        const batch = [...left].slice(0, MAX_IDS);
+        const limit = getLimit();
+        const found = await this.#claim(isReady(batch, this.#options.clock), limit);
+        // fewer than asked for: the others of the batch cannot run now
+        const seen = found.length < limit ? batch : found.map(({ id }) => id);
+        for (const id of seen) left.delete(id);
         if (found.length > 0) return found;
       }
       return [];
@@ -231,18 +264,26 @@ export class JobClaimer {
     return claimNext;
   }
 
-  /** A lease that was written without an answer expires. */
+  /**
+   * A lease that was written without an answer expires. A job of a group that another worker leased at
+   * the same time makes the whole statement fail: the next one sees that lease. The last one leaves out
+   * groups, so that jobs of others never wait for them.
+   */
   async #claim(condition: PlainSql, limit: number): Promise<LeasedJob[]> {
     const { getDb, jobs, clock } = this.#options;
-    const statement = buildClaim(condition, { jobs, limit, clock });
     const db = await getDb();
-    try {
-      const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
-      return rows.map(readLeasedJob);
-    } catch (error) {
-      // others were faster; on the distributed provider that is a conflict
-      if (hasSqlState(error, [GROUP_TAKEN]) || isOccError(error)) return [];
-      throw error;
+    for (let claim = 1;; claim++) {
+      const withGroups = claim < MAX_CLAIMS;
+      const statement = buildClaim(condition, { jobs, limit, clock, withGroups });
+      try {
+        const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
+        return rows.map(readLeasedJob);
+      } catch (error) {
+        if (withGroups && hasSqlState(error, [GROUP_TAKEN])) continue;
+        // others were faster on the distributed provider
+        if (isOccError(error)) return [];
+        throw error;
+      }
     }
   }
 }

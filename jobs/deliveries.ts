@@ -1,4 +1,5 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
+import { getTestServices } from "../core/test_services.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { limitRequest } from "../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
@@ -25,10 +26,12 @@ export interface SqsDeliveryOptions {
 
 /** Entries of one request (Amazon SQS quotas, 2026-11). */
 const MAX_ENTRIES = 10;
-/** Jobs of one message when there are many. */
-const MAX_IDS = 50;
+/** Messages of one delivery. More jobs share messages, whose jobs run one after the other. */
+const MAX_MESSAGES = 1000;
 /** The job is committed and the relay will deliver it, so a request must not wait long for SQS. */
 const LIMIT_MS = 1000;
+/** Time for which SQS gets no further request after one without an answer: each would wait again. */
+const PAUSE_MS = 10_000;
 /** Longest delay of a message in seconds. A later job is left to the relay. */
 const MAX_DELAY_SECONDS = 900;
 
@@ -63,16 +66,19 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
   if (getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME") !== undefined) findQueueUrl(queueUrl);
   let client: Pick<SQSClient, "send"> | undefined = options.client;
 
-  async function send(url: string, entries: SendMessageBatchRequestEntry[]): Promise<void> {
+  let pausedUntilMs = 0;
+
+  async function send(
+    url: string,
+    entries: SendMessageBatchRequestEntry[],
+    abortSignal: AbortSignal,
+  ): Promise<void> {
     const { SendMessageBatchCommand, SQSClient } = await import("@aws-sdk/client-sqs").catch(
       explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-sqs", "createSqsDelivery"),
     );
     const sender = client ??= new SQSClient({});
     const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: entries });
-    const { Failed = [] } = await limitRequest(
-      { service: "Amazon SQS", limitMs: LIMIT_MS },
-      (abortSignal) => sender.send(command, { abortSignal }),
-    );
+    const { Failed = [] } = await sender.send(command, { abortSignal });
     if (Failed.length > 0) {
       const codes = [...new Set(Failed.map(({ Code }) => Code))].join(", ");
       throw new ServiceUnavailableError(`SQS refused ${Failed.length} messages: ${codes}`);
@@ -81,14 +87,34 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
 
   return {
     graceSeconds,
+    get maxDelaySeconds(): number | undefined {
+      const url = queueUrl ?? getOptionalEnv("JOBS_QUEUE_URL");
+      return url?.endsWith(".fifo") ? undefined : MAX_DELAY_SECONDS;
+    },
     async deliver(jobs): Promise<void> {
+      const test = getTestServices();
+      if (test !== undefined) {
+        for (const { MessageBody, DelaySeconds } of toStandardEntries(jobs)) {
+          test.sendToJobQueue(MessageBody!, DelaySeconds!);
+        }
+        return;
+      }
       const url = findQueueUrl(queueUrl);
       const entries = url.endsWith(".fifo") ? toFifoEntries(jobs) : toStandardEntries(jobs);
       const requests: SendMessageBatchRequestEntry[][] = [];
       for (let at = 0; at < entries.length; at += MAX_ENTRIES) {
         requests.push(entries.slice(at, at + MAX_ENTRIES));
       }
-      await Promise.all(requests.map((request) => send(url, request)));
+      if (performance.now() < pausedUntilMs) {
+        throw new ServiceUnavailableError("Amazon SQS did not answer the last request");
+      }
+      await limitRequest(
+        { service: "Amazon SQS", limitMs: LIMIT_MS },
+        async (signal) => {
+          signal.addEventListener("abort", () => pausedUntilMs = performance.now() + PAUSE_MS);
+          await Promise.all(requests.map((request) => send(url, request, signal)));
+        },
+      );
     },
   };
 }
@@ -102,21 +128,24 @@ function findQueueUrl(
   );
 }
 
-/** One message for each job; of many jobs with one delay, up to 50 in a message. */
+/** One message for each job, so that any number of workers share them; of more than 1,000 jobs, several. */
 function toStandardEntries(jobs: readonly CommittedJob[]): SendMessageBatchRequestEntry[] {
+  const size = Math.ceil(jobs.length / MAX_MESSAGES);
   const byDelay = new Map<number, CommittedJob[]>();
   for (const job of jobs) {
     const delay = Math.ceil(job.delaySeconds);
-    if (delay <= MAX_DELAY_SECONDS) byDelay.set(delay, [...byDelay.get(delay) ?? [], job]);
+    if (delay > MAX_DELAY_SECONDS) continue;
+    const delayed = byDelay.get(delay);
+    if (delayed === undefined) byDelay.set(delay, [job]);
+    else delayed.push(job);
   }
-  return [...byDelay].flatMap(([delay, delayed]) => {
-    const size = delayed.length <= MAX_ENTRIES ? 1 : MAX_IDS;
-    return splitIds(delayed, size).map((ids, at) => ({
+  return [...byDelay].flatMap(([delay, delayed]) =>
+    splitIds(delayed, size).map((ids, at) => ({
       Id: `d${delay}-${at}`,
       MessageBody: JSON.stringify({ ids }),
       DelaySeconds: delay,
-    }));
-  });
+    }))
+  );
 }
 
 /** FIFO queues have no delay by message. Jobs without a group need not wait for each other. */

@@ -9,8 +9,14 @@ import { isAppError } from "../errors/app_error.ts";
 import { redactText } from "../observability/redact_text.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
+import { deliverAgain } from "./enqueue.ts";
 import { buildDead, buildRetry } from "./finish.ts";
-import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
+import {
+  JobBusyError,
+  JobLeaseLostError,
+  JobMisfitError,
+  PermanentJobError,
+} from "./job_errors.ts";
 
 /** How an attempt ended. */
 export type AttemptOutcome = "done" | "retried" | "dead" | "lost";
@@ -26,6 +32,13 @@ export interface EndOptions {
 }
 
 const MAX_ERROR = 1000;
+/**
+ * Time after which a new release has replaced the old one. A payload is checked when it is enqueued, so one
+ * that does not fit comes from another release, whose workers may still run.
+ */
+const RELEASE_MS = 15 * 60_000;
+/** Time after which a job whose attempt did not count is tried again. */
+const FREE_DELAY_SECONDS = 15;
 
 /**
  * Records a failed attempt: schedules the next one, or marks the job as dead.
@@ -44,21 +57,28 @@ export async function recordFailure(
 ): Promise<AttemptOutcome> {
   if (error instanceof JobLeaseLostError) return "lost";
   const { maxAttempts, baseDelayMs, maxDelayMs } = job.settings;
-  const isDead = leased.attempts >= maxAttempts || isPermanent(error);
-  const delayMs = fullJitterDelay(leased.attempts, { baseDelayMs, maxDelayMs, random });
+  const isMisfit = hasCause(error, JobMisfitError);
+  const isFree = hasCause(error, JobBusyError) || isMisfit && leased.ageMs < RELEASE_MS;
+  const isDead = !isFree &&
+    (leased.attempts >= maxAttempts || isMisfit || hasCause(error, PermanentJobError));
+  const delaySeconds = isFree
+    ? FREE_DELAY_SECONDS
+    : fullJitterDelay(leased.attempts, { baseDelayMs, maxDelayMs, random }) / 1000;
   const text = describeFailure(error);
   const statement = isDead
     ? buildDead(leased, text, clock)
-    : buildRetry(leased, delayMs / 1000, text, clock);
+    : buildRetry(leased, { delaySeconds, error: text, isFree }, clock);
   const db = await getDb();
   const rows = await withDistSqlRetry(() => runSqlRows(db, statement), { idempotent: true });
   // no row: an attempt whose COMMIT got no answer was applied, or the lease was lost
   if (rows.length === 0) return "lost";
-  return isDead ? "dead" : "retried";
+  if (isDead) return "dead";
+  await deliverAgain({ ...leased, delaySeconds });
+  return "retried";
 }
 
-function isPermanent(error: unknown): boolean {
-  return findInCauseChain(error, (link) => link instanceof PermanentJobError) !== undefined;
+function hasCause(error: unknown, type: new (...args: never[]) => Error): boolean {
+  return findInCauseChain(error, (link) => link instanceof type) !== undefined;
 }
 
 /** Describes an error for the table: class and message of each cause, without SQL and secrets. */

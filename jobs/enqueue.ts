@@ -9,8 +9,8 @@ import { findTransactionState } from "../database/session/transaction_guard.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { NewJob } from "./job_row.ts";
-import { type CommittedJob, findTestClock, getJobsConfig } from "./job_settings.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { type CommittedJob, findTestClock, getDueSeconds, getJobsConfig } from "./job_settings.ts";
+import { sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Client or transaction of `@trellis/fn/database`. */
 export interface JobClient {
@@ -26,12 +26,11 @@ export interface JobClient {
  */
 export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Promise<void> {
   if (rows.length === 0) return;
-  const { delivery, clock } = getJobsConfig();
-  const graceSeconds = delivery?.graceSeconds ?? 0;
+  const { clock } = getJobsConfig();
   const state = findTransactionState(client);
   for (const batch of splitRows(rows)) {
     const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
-    const statement = buildInsert(batch, { graceSeconds, clock: findTestClock(clock), mayExist });
+    const statement = buildInsert(batch, { clock: findTestClock(clock), mayExist });
     if (state === undefined) await insertAtOnce(client, statement);
     else insertAhead(client, state, statement);
   }
@@ -102,6 +101,22 @@ export async function deliverDecoy(): Promise<void> {
   }
 }
 
+/**
+ * Hands over a job whose attempt failed, if the delivery keeps the delay of the next one. Never throws:
+ * otherwise the relay does it.
+ *
+ * @param job The job and the time until its next attempt.
+ */
+export async function deliverAgain(job: CommittedJob): Promise<void> {
+  const { maxDelaySeconds = -1 } = getJobsConfig().delivery ?? {};
+  if (job.delaySeconds > maxDelaySeconds) return;
+  try {
+    await deliver([job]);
+  } catch (error) {
+    log("WARN", "a job was not delivered again, the relay will do it", { job_id: job.id, error });
+  }
+}
+
 async function deliver(jobs: readonly CommittedJob[]): Promise<void> {
   const { delivery } = getJobsConfig();
   if (delivery === undefined) return;
@@ -135,8 +150,6 @@ export function splitRows(rows: readonly NewJob[]): NewJob[][] {
 
 /** How rows are inserted. */
 export interface InsertOptions {
-  /** Time that the relay leaves to the delivery. */
-  readonly graceSeconds: number;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
   /** True if the statement may run twice, or a row may have a key. */
@@ -151,12 +164,12 @@ export interface InsertOptions {
  */
 export function buildInsert(
   rows: readonly NewJob[],
-  { graceSeconds, clock, mayExist }: InsertOptions,
+  { clock, mayExist }: InsertOptions,
 ): PlainSql {
   const values = rows.map((row) =>
     sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
     ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
-    ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, row.delaySeconds + graceSeconds)},
+    ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, getDueSeconds(row.delaySeconds))},
     ${row.correlationId}::text, ${row.traceParent}::text)`
   );
   const onConflict = mayExist ? sql` on conflict do nothing` : sql``;

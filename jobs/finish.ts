@@ -1,30 +1,25 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LeasedJob } from "./claim.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
+import { getDueSeconds } from "./job_settings.ts";
+import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Lease of a job: only its owner can end the attempt. */
 export type JobLease = Pick<LeasedJob, "id" | "fence">;
 
 /** Jobs that succeeded. */
 export interface DoneJobs {
-  /** At most {@link MAX_FINISHED} ids. */
+  /** At most {@link MAX_IDS} ids. */
   readonly ids: readonly string[];
   /** Number of their leases. */
   readonly fence: number;
   /** Seconds that the rows are kept. */
   readonly keepSeconds: number;
 }
-
-/** Numbers of ids in one statement; a shorter list repeats its last id. */
-const BATCHES = [1, 8, 32, 100];
-
-/** Largest list of {@link buildFinish}. */
-export const MAX_FINISHED = 100;
 
 function holdsLease({ id, fence }: JobLease): PlainSql {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
@@ -41,31 +36,42 @@ export function buildFinish(
   { ids, fence, keepSeconds }: DoneJobs,
   clock: Clock | undefined,
 ): PlainSql {
-  const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_FINISHED;
-  const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
-  const list = joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
   return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
   "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
-  where "id" in (${list}) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
+  where "id" in (${
+    listIds(ids)
+  }) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
+}
+
+/** The next attempt of a job. */
+export interface NextAttempt {
+  /** Time until it begins. */
+  readonly delaySeconds: number;
+  /** Description of the failure. */
+  readonly error: string;
+  /**
+   * True if the attempt that failed does not count.
+   * @default false
+   */
+  readonly isFree?: boolean;
 }
 
 /**
  * Builds the statement that schedules the next attempt.
  *
  * @param lease The lease.
- * @param delaySeconds Time until the next attempt.
- * @param error Description of the failure.
+ * @param next The next attempt.
  * @param clock Clock of a test.
  */
 export function buildRetry(
   lease: JobLease,
-  delaySeconds: number,
-  error: string,
+  { delaySeconds, error, isFree = false }: NextAttempt,
   clock: Clock | undefined,
 ): PlainSql {
-  const at = sqlIn(clock, delaySeconds);
-  return sql`update "trellis_jobs" set "state" = 'queued', "run_at" = ${at}, "due_at" = ${at}, "last_error" = ${error}
-  where ${holdsLease(lease)} returning "id"`;
+  return sql`update "trellis_jobs" set "state" = 'queued', "run_at" = ${
+    sqlIn(clock, delaySeconds)
+  }, "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds, true))}, "last_error" = ${error},
+  "attempts" = "attempts" - ${isFree ? 1 : 0}::int where ${holdsLease(lease)} returning "id"`;
 }
 
 /**
@@ -178,7 +184,7 @@ export class JobFinisher {
     for (const waiting of this.#waiting.splice(0)) {
       const { job } = waiting;
       const isAlike = job.fence === fence && job.keepSeconds === keepSeconds;
-      (isAlike && batch.length < MAX_FINISHED ? batch : others).push(waiting);
+      (isAlike && batch.length < MAX_IDS ? batch : others).push(waiting);
     }
     this.#waiting.push(...others);
     return batch;

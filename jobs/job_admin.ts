@@ -4,7 +4,7 @@ import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_s
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
-import { sqlNow } from "./sql_time.ts";
+import { sqlNow } from "./job_sql.ts";
 import { findTestClock } from "./job_settings.ts";
 
 /** State of a job. */
@@ -138,7 +138,8 @@ export async function getJob(db: DrizzleClient, id: string): Promise<JobWithPayl
 }
 
 /**
- * Sends jobs that are dead or cancelled again, with as many attempts as a new one.
+ * Sends jobs that are dead or cancelled again, with as many attempts as a new one; also jobs that run
+ * according to the table, but whose lease has ended.
  *
  * @param db The client.
  * @param ids The jobs' ids.
@@ -155,15 +156,22 @@ export async function retryJobs(db: DrizzleClient, ids: readonly string[]): Prom
     db,
     ids,
     sql`update "trellis_jobs" set "state" = 'queued', "attempts" = 0, "finished_at" = null,
-      "run_at" = ${now}, "due_at" = ${now} where "state" in ('dead', 'cancelled')`,
+      "run_at" = ${now}, "due_at" = ${now} where ("state" in ('dead', 'cancelled') or ${
+      isOrphaned(now)
+    })`,
   );
+}
+
+/** The worker has died, or no worker knows the job any more. */
+function isOrphaned(now: PlainSql): PlainSql {
+  return sql`("state" = 'running' and "due_at" <= ${now})`;
 }
 
 /** Time that a cancelled job is kept. */
 const KEPT = sql`interval '1 day'`;
 
 /**
- * Cancels jobs that are queued or dead. A job that runs is not stopped.
+ * Cancels jobs that are queued or dead, and those whose lease has ended. A job that runs is not stopped.
  *
  * @param db The client.
  * @param ids The jobs' ids.
@@ -180,7 +188,7 @@ export async function cancelJobs(db: DrizzleClient, ids: readonly string[]): Pro
     db,
     ids,
     sql`update "trellis_jobs" set "state" = 'cancelled', "finished_at" = ${now}, "due_at" = ${now} + ${KEPT}
-      where "state" in ('queued', 'dead')`,
+      where ("state" in ('queued', 'dead') or ${isOrphaned(now)})`,
   );
 }
 

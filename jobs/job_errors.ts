@@ -24,3 +24,23 @@ export class JobLeaseLostError extends Error {
     super(`The lease of the job ${id} ended before its attempt did: nothing was applied`);
   }
 }
+
+/** Error of an attempt whose payload does not fit the schema: the job belongs to another release. */
+export class JobMisfitError extends Error {
+  override readonly name: string = "JobMisfitError";
+}
+
+/** Error of an attempt that did not begin: the handler of an earlier one has ignored its signal and still runs. */
+export class JobBusyError extends Error {
+  override readonly name: string = "JobBusyError";
+
+  /**
+   * @param id Id of the job.
+   */
+  constructor(id: string) {
+    super(
+      `The handler of the job ${id} still runs, although the time of its attempt is up: it ignores the ` +
+        "signal. Pass signal on to what the handler waits for",
+    );
+  }
+}

@@ -5,9 +5,11 @@ import {
 } from "../core/triggers/queue.ts";
 import type { SqsBatchResult, SqsEvent } from "../core/triggers/trigger_events.ts";
 import type { LambdaHandler } from "../core/with_observability.ts";
+import { remainingMs } from "../core/request_context.ts";
+import { ServiceUnavailableError } from "../errors/http_errors.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { isJobId } from "./job_row.ts";
-import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
+import { createJobWorker, type JobWorkerOptions, MIN_START_MS } from "./worker.ts";
 import { record } from "../env/recording.ts";
 
 /** Options of `defineJobQueueHandler`. */
@@ -15,6 +17,12 @@ export interface JobQueueHandlerOptions<TSchema extends Record<string, unknown>>
   extends
     Omit<QueueHandlerOptions, "schema" | "envelope">,
     Omit<JobWorkerOptions<TSchema>, "logging" | "metrics" | "concurrency"> {}
+
+/** The consumer, as Lambda calls it. */
+export type JobQueueHandler = LambdaHandler<SqsEvent, SqsBatchResult> & {
+  /** Distinguishes it from consumers of other queues. */
+  readonly isJobQueue: true;
+};
 
 /** Body of a message. */
 interface DeliveredIds {
@@ -58,13 +66,25 @@ const IDS: StandardSchema<DeliveredIds> = {
  */
 export function defineJobQueueHandler<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
->(options: JobQueueHandlerOptions<TSchema>): LambdaHandler<SqsEvent, SqsBatchResult> {
+>(options: JobQueueHandlerOptions<TSchema>): JobQueueHandler {
   const { getDb, jobs, clock, random, ...queue } = options;
-  const { logging, metrics, concurrency } = queue;
-  const worker = createJobWorker({ getDb, jobs, clock, random, logging, metrics, concurrency });
+  const { logging, metrics } = queue;
+  // messages are under way at the same time: the jobs of each one run one after the other
+  const worker = createJobWorker({ getDb, jobs, clock, random, logging, metrics });
   const runDelivered: QueueHandlerFunction<DeliveredIds> = async function runDelivered({ body }) {
-    await worker.runIds(body.ids);
+    for (const id of body.ids) {
+      if (remainingMs() <= MIN_START_MS) {
+        throw new ServiceUnavailableError(
+          "The function's time is up: SQS delivers the message again",
+        );
+      }
+      await worker.runIds([id]);
+    }
   };
   const handler = defineQueueHandler<DeliveredIds>({ ...queue, schema: IDS })(runDelivered);
-  return record("defineJobQueueHandler", [options], handler);
+  return record(
+    "defineJobQueueHandler",
+    [options],
+    Object.assign(handler, { isJobQueue: true as const }),
+  );
 }

@@ -29,6 +29,8 @@ export interface JobRelayHandlerOptions<TSchema extends Record<string, unknown>>
   schedules?: readonly JobSchedule[];
 }
 
+/** Shortest time between two runs (Amazon EventBridge schedules, 2026-11). */
+const RELAY_SECONDS = 60;
 const WORKER_KEYS = ["getDb", "jobs", "schedules", "concurrency", "clock", "random"];
 
 /**
@@ -64,6 +66,13 @@ export function defineJobRelayHandler<
   if (typeof getDb !== "function") {
     throw new ConfigurationError("getDb of defineJobRelayHandler must be a function");
   }
+  for (const { scheduleName, everySeconds = Infinity } of schedules) {
+    if (everySeconds >= RELAY_SECONDS) continue;
+    throw new ConfigurationError(
+      `The schedule ${scheduleName} has everySeconds: ${everySeconds}, and a relay runs once a minute: ` +
+        `raise everySeconds to ${RELAY_SECONDS}, or give the schedule to worker.start() of a server`,
+    );
+  }
   const { logging, metrics } = trigger;
   const worker = jobs.length === 0
     ? undefined
@@ -74,7 +83,7 @@ export function defineJobRelayHandler<
     async function relayJobs(_params: ScheduleHandlerParams): Promise<RelayResult> {
       return await runRelay({
         getDb: getDb as () => DrizzleClient | Promise<DrizzleClient>,
-        worker,
+        runDue: worker?.runDue,
         delivery: getJobsConfig().delivery,
         schedules,
         clock: findTestClock(clock),

@@ -106,14 +106,40 @@ async function serialize(name: string, schema: StandardSchema, payload: unknown)
 }
 
 function toJson(payload: unknown): string {
+  let text: string;
   try {
-    return JSON.stringify(payload) ?? "null";
+    text = JSON.stringify(payload) ?? "null";
   } catch {
-    const message = "It cannot be written as JSON";
-    throw new ValidationError("Validation failed", {
-      errors: { _form: [message] },
-      details: { reason: message },
-    });
+    throw refusePayload("", "It cannot be written as JSON");
+  }
+  checkLossless(payload, "");
+  return text;
+}
+
+function refusePayload(path: string, message: string): ValidationError {
+  return new ValidationError("Validation failed", {
+    errors: { [path || "_form"]: [message] },
+    details: { reason: path === "" ? message : `${path}: ${message}` },
+  });
+}
+
+/** Values that JSON writes as `{}` or in a form that nothing reads back. */
+const LOSSY = [Map, Set, WeakMap, WeakSet, Promise, RegExp, ArrayBuffer];
+
+/** Refuses values that JSON leaves out or changes: the worker would get another payload. Has no cycles. */
+function checkLossless(value: unknown, path: string): void {
+  const isLost = typeof value === "function" || typeof value === "symbol" ||
+    typeof value === "number" && !Number.isFinite(value) ||
+    ArrayBuffer.isView(value) || LOSSY.some((type) => value instanceof type);
+  if (isLost) {
+    const what = typeof value === "object" ? value!.constructor.name : typeof value;
+    const shown = typeof value === "number" ? String(value) : `a value of the type ${what}`;
+    throw refusePayload(path, `JSON cannot hold ${shown}`);
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return;
+  for (const [key, member] of Object.entries(value)) {
+    checkLossless(member, path === "" ? key : `${path}.${key}`);
   }
 }
 

@@ -25,14 +25,6 @@ export interface RunnerOptions {
   readonly random: () => number;
 }
 
-/** Time for which a worker leases jobs in advance. */
-const AHEAD_MS = 100;
-const MAX_BATCH = 100;
-/** Duration of a job that is assumed before the first one. */
-const ASSUMED_MS = 10;
-/** Weight of the last duration in the average. */
-const WEIGHT = 0.2;
-
 /** Attempt whose handler has ended. */
 export interface EndedAttempt {
   /** Resolves when the outcome is recorded; rejects if it could not be. */
@@ -45,7 +37,6 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #attempts: Map<string, AttemptRunner> = new Map();
   readonly #finisher: JobFinisher;
-  #averageMs = ASSUMED_MS;
 
   /**
    * @param jobs The jobs by name.
@@ -59,17 +50,6 @@ export class JobRunner {
   }
 
   /**
-   * Returns how many jobs to lease at once: more than can begin now if they are short.
-   *
-   * @param idle Jobs that can begin now.
-   * @param concurrency Jobs that run at the same time.
-   */
-  getBatchSize(idle: number, concurrency: number): number {
-    const ahead = Math.floor(concurrency * AHEAD_MS / Math.max(this.#averageMs, 0.1));
-    return Math.max(idle, Math.min(MAX_BATCH, ahead));
-  }
-
-  /**
    * Runs one attempt. Never throws: a failure is an outcome.
    *
    * @param leased The job.
@@ -77,7 +57,6 @@ export class JobRunner {
    */
   async run(leased: LeasedJob): Promise<EndedAttempt> {
     const job = this.#jobs.get(leased.name)!;
-    const startedMs = performance.now();
     let failure: { error: unknown } | undefined;
     try {
       if (leased.attempts > job.settings.maxAttempts) {
@@ -87,7 +66,6 @@ export class JobRunner {
     } catch (error) {
       failure = { error };
     }
-    this.#averageMs += WEIGHT * (performance.now() - startedMs - this.#averageMs);
     const outcome = this.#record(job, leased, failure);
     // the caller may look at it later
     outcome.catch(() => {});

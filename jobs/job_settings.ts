@@ -25,6 +25,12 @@ export interface JobDelivery {
   /** Time after which the relay delivers a job again that has not started. */
   readonly graceSeconds: number;
   /**
+   * Longest delay that `deliver` keeps, in seconds: a job that is due later is handed over by the relay
+   * this time before, and the next attempt of a failed job is handed over at once.
+   * @default none: delayed jobs and further attempts are left to the relay
+   */
+  readonly maxDelaySeconds?: number;
+  /**
    * True if something outside of this process delivers, such as a change stream: the relay then runs
    * the jobs that were left itself.
    * @default false
@@ -82,4 +88,21 @@ export function getJobsConfig(): JobsConfig {
 /** Returns the clock of tests, or `undefined` if the database's clock counts. */
 export function findTestClock(clock: Clock | undefined = current.clock): Clock | undefined {
   return clock === systemClock ? undefined : clock;
+}
+
+/**
+ * Returns the seconds after which the relay, or a worker that polls, looks at a job that may run in
+ * `delaySeconds`.
+ *
+ * @param delaySeconds Time until the job may run.
+ * @param isRetry True for the next attempt of a job, which not every delivery hands over.
+ */
+export function getDueSeconds(delaySeconds: number, isRetry = false): number {
+  const { delivery } = current;
+  if (delivery === undefined) return delaySeconds;
+  const { graceSeconds, maxDelaySeconds } = delivery;
+  if (maxDelaySeconds === undefined && isRetry) return delaySeconds;
+  return delaySeconds > (maxDelaySeconds ?? Infinity)
+    ? delaySeconds - maxDelaySeconds!
+    : delaySeconds + graceSeconds;
 }

@@ -107,8 +107,12 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   correlationId: text("correlation_id"),
   traceParent: text("trace_parent"),
 }, (table) => [
-  index("trellis_jobs_due_idx").on(table.shard, table.dueAt),
-  index("trellis_jobs_group_idx").on(table.groupKey, table.enqueuedAt)
+  index("trellis_jobs_ready_idx").on(table.shard, table.dueAt)
+    .where(sql`${table.finishedAt} IS NULL`),
+  index("trellis_jobs_finished_idx").on(table.shard, table.dueAt)
+    .where(sql`${table.finishedAt} IS NOT NULL`),
+  index("trellis_jobs_group_order_idx")
+    .on(table.groupKey, table.enqueuedAt, table.position, table.id)
     .where(sql`${table.groupKey} IS NOT NULL AND ${table.finishedAt} IS NULL`),
   uniqueIndex("trellis_jobs_running_group_unique").on(table.groupKey)
     .where(sql`${table.groupKey} IS NOT NULL AND ${table.state} = 'running'`),

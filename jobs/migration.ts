@@ -1,13 +1,14 @@
 /**
  * SQL that creates the table of jobs with its indexes, for PostgreSQL and, translated like any other
- * migration, for the distributed provider. It can run repeatedly. Statements are separated by
- * drizzle's breakpoint.
+ * migration, for the distributed provider. It can run repeatedly: a table of an earlier release gets the
+ * indexes that it lacks, and loses those that have been replaced. Statements are separated by drizzle's
+ * breakpoint.
  *
  * @example
  * ```ts
  * import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
  *
- * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 4
+ * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 7
  * ```
  */
 export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
@@ -29,9 +30,15 @@ export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "trace_parent" text
 );
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_due_idx" ON "trellis_jobs" ("shard","due_at");
+CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_group_idx" ON "trellis_jobs" ("group_key","enqueued_at") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
+CREATE INDEX IF NOT EXISTS "trellis_jobs_finished_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_group_order_idx" ON "trellis_jobs" ("group_key","enqueued_at","position","id") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trellis_jobs" ("group_key") WHERE "group_key" IS NOT NULL AND "state" = 'running';
+--> statement-breakpoint
+DROP INDEX IF EXISTS "trellis_jobs_due_idx";
+--> statement-breakpoint
+DROP INDEX IF EXISTS "trellis_jobs_group_idx";
 `;

@@ -61,7 +61,11 @@ export {
   type ListJobsOptions,
   retryJobs,
 } from "./job_admin.ts";
-export { defineJobQueueHandler, type JobQueueHandlerOptions } from "./job_queue_handler.ts";
+export {
+  defineJobQueueHandler,
+  type JobQueueHandler,
+  type JobQueueHandlerOptions,
+} from "./job_queue_handler.ts";
 export {
   defineJobRelayHandler,
   type JobRelayHandler,
@@ -93,4 +97,9 @@ export {
   createSqsDelivery,
   type SqsDeliveryOptions,
 } from "./deliveries.ts";
-export { createJobWorker, type JobWorker, type JobWorkerOptions } from "./worker.ts";
+export {
+  createJobWorker,
+  type JobWorker,
+  type JobWorkerOptions,
+  type JobWorkerStartOptions,
+} from "./worker.ts";

@@ -9,18 +9,18 @@ import { getOptionalEnv } from "../env/get_env.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { isDue } from "./claim.ts";
+import type { JobCounts } from "./job_lanes.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
-import { sqlIn, sqlNow } from "./sql_time.ts";
-import type { JobWorker } from "./worker.ts";
+import { sqlNow } from "./job_sql.ts";
 
 /** What a relay needs. */
 export interface RelayOptions {
   /** Returns the client. */
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** Runs due jobs where there is no delivery. */
-  readonly worker: JobWorker | undefined;
+  readonly runDue: (() => Promise<JobCounts>) | undefined;
   /** Hands due jobs to a queue. */
   readonly delivery: JobDelivery | undefined;
   /** Schedules to enqueue. */
@@ -29,6 +29,11 @@ export interface RelayOptions {
   readonly clock: Clock | undefined;
   /** Source of randomness, from 0 to below 1. */
   readonly random: () => number;
+  /**
+   * True to add the metrics.
+   * @default true
+   */
+  readonly hasMetrics?: boolean;
 }
 
 /** What one run of a relay did. */
@@ -55,26 +60,30 @@ const MARGIN_MS = 3000;
  * @param options Client, delivery, schedules.
  */
 export async function runRelay(options: RelayOptions): Promise<RelayResult> {
-  const { getDb, schedules, clock, delivery, worker } = options;
+  const { getDb, schedules, clock, delivery, runDue, hasMetrics = true } = options;
   const db = await getDb();
   await enqueueSchedules(db, schedules, clock);
   const delivered = delivery === undefined || delivery.isOutside
-    ? await runJobs(worker)
+    ? await runJobs(runDue)
     : await deliverDue(db, options);
   const removed = await removeOld(db, clock);
   const gauges = await readGauges(db, clock);
-  // the name of the service is often the same in all stages of an account
-  const functionName = getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "local");
-  metrics.addMetricsWithDimensions({ functionName }, [
-    ["OldestJobAge", "Seconds", gauges.oldestSeconds],
-    ["DeadJobs", "Count", gauges.dead],
-  ]);
+  if (hasMetrics) addGauges(gauges);
   return { delivered, removed, ...gauges };
 }
 
-async function runJobs(worker: JobWorker | undefined): Promise<number> {
-  if (worker === undefined) return 0;
-  const { done, retried, dead, lost } = await worker.runDue();
+function addGauges({ oldestSeconds, dead }: Pick<RelayResult, "oldestSeconds" | "dead">): void {
+  // the name of the service is often the same in all stages of an account
+  const functionName = getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "local");
+  metrics.addMetricsWithDimensions({ functionName }, [
+    ["OldestJobAge", "Seconds", oldestSeconds],
+    ["DeadJobs", "Count", dead],
+  ]);
+}
+
+async function runJobs(runDue: RelayOptions["runDue"]): Promise<number> {
+  if (runDue === undefined) return 0;
+  const { done, retried, dead, lost } = await runDue();
   return done + retried + dead + lost;
 }
 
@@ -83,6 +92,7 @@ interface TakenRow extends Record<string, unknown> {
   name: string;
   group_key: string | null;
   correlation_id: string | null;
+  delay_seconds: number | string;
 }
 
 /** A job that was taken and not delivered is due again after the grace period. */
@@ -110,7 +120,7 @@ function readTaken(row: TakenRow): CommittedJob {
     id: row.id,
     name: row.name,
     group: row.group_key,
-    delaySeconds: 0,
+    delaySeconds: Math.max(0, Number(row.delay_seconds)),
     correlationId: row.correlation_id,
   };
 }
@@ -152,7 +162,13 @@ async function enqueueSchedules(
   schedules: readonly JobSchedule[],
   clock: Clock | undefined,
 ): Promise<number> {
-  const now = new Date(clock?.now() ?? Date.now());
+  if (schedules.length === 0) return 0;
+  // not the relay's clock, which may differ from that of another relay
+  const [{ now_ms }] = await runSqlRows<{ now_ms: number | string }>(
+    db,
+    sql`select extract(epoch from ${sqlNow(clock)}) * 1000 as now_ms`,
+  );
+  const now = new Date(Math.floor(Number(now_ms)));
   let failed = 0;
   for (const schedule of schedules) {
     try {
@@ -192,28 +208,34 @@ export function buildTakeDue(
     clock: Clock | undefined;
   },
 ): PlainSql {
-  return sql`with due as (
+  return sql`update "trellis_jobs" t set "state" = 'queued',
+    "due_at" = greatest(t."run_at", ${
+    sqlNow(clock)
+  }) + ${graceSeconds}::float8 * interval '1 second'
+  where t."id" = any(array(
     select j."id" from "trellis_jobs" j where ${isDue(first, before, clock)}
-    limit ${limit} for update skip locked
-  ) update "trellis_jobs" t set "state" = 'queued', "due_at" = ${sqlIn(clock, graceSeconds)}
-  from due where t."id" = due."id"
-  returning t."id", t."name", t."group_key", t."correlation_id"`;
+    limit ${limit} for update skip locked))
+  returning t."id", t."name", t."group_key", t."correlation_id",
+    extract(epoch from t."run_at" - ${sqlNow(clock)}) as delay_seconds`;
 }
 
+const SHARDS: readonly number[] = Array.from({ length: JOB_SHARDS }, (_, shard) => shard);
+const ALL_SHARDS: PlainSql = rawSql(SHARDS.join(", "));
+
 /**
- * Builds the statement that removes finished jobs whose time is over.
+ * Builds the statement that removes finished jobs whose time is over. It locks them, so that a job that is
+ * sent again at the same time stays.
  *
  * @param limit Maximum number of rows: far below the 3,000 rows of a transaction on the distributed
  * provider.
  * @param clock Clock of a test.
  */
 export function buildRemoveOld(limit: number, clock: Clock | undefined): PlainSql {
-  return sql`delete from "trellis_jobs" where "id" in (
-    select j."id" from "trellis_jobs" j where j."shard" >= 0 and j."due_at" <= ${sqlNow(clock)}
-      and j."state" in ('done', 'cancelled') limit ${limit})`;
+  return sql`delete from "trellis_jobs" where "id" = any(array(
+    select j."id" from "trellis_jobs" j where j."shard" in (${ALL_SHARDS})
+      and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is not null
+      and j."state" in ('done', 'cancelled') limit ${limit} for update skip locked))`;
 }
-
-const SHARDS: readonly number[] = Array.from({ length: JOB_SHARDS }, (_, shard) => shard);
 
 /** Rows of each shard that count for the age: those that were due first. */
 const SAMPLED = 100;
@@ -230,11 +252,11 @@ export function buildGauges(clock: Clock | undefined): PlainSql {
   const oldest = SHARDS.map((shard) =>
     sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j
     where j."shard" = ${rawSql(String(shard))} and j."due_at" is not null
-    and j."state" in ('queued', 'running') order by j."due_at" limit ${limit}) o
+    and j."finished_at" is null order by j."due_at" limit ${limit}) o
     where o."run_at" <= ${now})`
   );
-  const shards = rawSql(SHARDS.join(", "));
   return sql`select extract(epoch from ${now} - least(${joinSql(oldest, ", ")}))
     as oldest_seconds, (select count(*) from "trellis_jobs"
-    where "shard" in (${shards}) and "due_at" is null and "state" = 'dead') as dead`;
+    where "shard" in (${ALL_SHARDS}) and "due_at" is null and "finished_at" is not null
+    and "state" = 'dead') as dead`;
 }

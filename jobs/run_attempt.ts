@@ -21,7 +21,7 @@ import { parseTraceparent } from "../observability/trace_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
 import { buildFinish } from "./finish.ts";
-import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
+import { JobBusyError, JobLeaseLostError, JobMisfitError } from "./job_errors.ts";
 
 /** Runs one attempt of a job; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<void>;
@@ -66,16 +66,29 @@ const JOB_READER: EventReader<LeasedJob> = {
  */
 export function createAttemptRunner(job: AnyJob, options: AttemptOptions): AttemptRunner {
   const { settings } = job;
+  /** Jobs whose handler has not ended, also after its time was up. */
+  const active = new Set<string>();
+
+  async function callHandler(params: JobHandlerParams<unknown, boolean>): Promise<void> {
+    const { id } = params.job;
+    active.add(id);
+    try {
+      await job.handler(params);
+    } finally {
+      active.delete(id);
+    }
+  }
 
   async function attempt(
     leased: LeasedJob,
     _context: LambdaContext,
     metadata: WrapperMetadata,
   ): Promise<void> {
+    if (active.has(leased.id)) throw new JobBusyError(leased.id);
     const params = await readParams(job, leased, metadata);
     try {
-      if (!settings.transaction) await job.handler(params);
-      else await attemptInTransaction(job, leased, params, options);
+      if (!settings.transaction) await callHandler(params);
+      else await attemptInTransaction({ job, leased, params, callHandler }, options);
     } catch (error) {
       throw toServerError(error);
     }
@@ -97,7 +110,7 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
   };
 }
 
-/** Parses the payload. An invalid payload stays invalid, so it is not retried. */
+/** Parses the payload. */
 async function readParams(
   job: AnyJob,
   leased: LeasedJob,
@@ -108,7 +121,7 @@ async function readParams(
     payload = await parseInput(job.schema, JSON.parse(leased.payload));
   } catch (error) {
     if (!isAppError(error, "VALIDATION_FAILED")) throw error;
-    throw new PermanentJobError("The payload does not fit the schema of the job", { cause: error });
+    throw new JobMisfitError("The payload does not fit the schema of the job", { cause: error });
   }
   const { id, name, attempts, enqueuedAt, group } = leased;
   return {
@@ -132,18 +145,20 @@ async function readParams(
  * row, so that no other worker can lease the job while this transaction runs, however long it takes.
  */
 async function attemptInTransaction(
-  job: AnyJob,
-  leased: LeasedJob,
-  params: JobHandlerParams<unknown, false>,
+  { job, leased, params, callHandler }: {
+    job: AnyJob;
+    leased: LeasedJob;
+    params: JobHandlerParams<unknown, false>;
+    callHandler: JobHandler<unknown, true>;
+  },
   { getDb, clock }: AttemptOptions,
 ): Promise<void> {
   const { keepSeconds } = job.settings;
-  const handler: JobHandler<unknown, true> = job.handler;
   await withDistSqlRetry(async () =>
     await withTransaction(await getDb(), async (tx: TransactionClient) => {
       const marking = markDone(tx, leased, keepSeconds, clock);
       await Promise.race([
-        Promise.all([marking, handler({ ...params, tx })]),
+        Promise.all([marking, callHandler({ ...params, tx })]),
         rejectOnAbort(params.signal),
       ]);
     })

@@ -45,6 +45,8 @@ export interface JobSchedule {
   readonly job: AnyJob;
   /** Seconds for which a missed time is made up for. */
   readonly catchUpSeconds: number;
+  /** Seconds between two times, if it has no `cron`. */
+  readonly everySeconds?: number;
   /** Returns the payload of a time. */
   getPayload(scheduledTime: Date): unknown;
   /**
@@ -70,7 +72,8 @@ const RULES: OptionRules = {
 };
 
 /**
- * Declares when a job is enqueued again and again. The relay (`defineJobRelayHandler`) enqueues it.
+ * Declares when a job is enqueued again and again. The relay (`defineJobRelayHandler`) enqueues it,
+ * or `worker.start({ schedules })` of a server.
  *
  * @param job The job.
  * @param options Name, time and payload.
@@ -113,6 +116,7 @@ export function defineSchedule<TInput>(
     scheduleName: name,
     job,
     catchUpSeconds,
+    everySeconds,
     getPayload(scheduledTime): unknown {
       return typeof payload === "function"
         ? (payload as (time: Date) => TInput)(scheduledTime)

@@ -15,11 +15,13 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
-import { JobClaimer } from "./claim.ts";
+import { JobClaimer, type NextJobs } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
-import { type JobCounts, JobLanes, type NextJobs } from "./job_lanes.ts";
+import { type JobCounts, JobLanes } from "./job_lanes.ts";
 import { JobRunner } from "./job_runner.ts";
 import { findTestClock } from "./job_settings.ts";
+import { runRelay } from "./relay.ts";
+import type { JobSchedule } from "./schedule.ts";
 
 /** Options of `createJobWorker`. */
 export interface JobWorkerOptions<TSchema extends Record<string, unknown>> {
@@ -52,6 +54,20 @@ export interface JobWorkerOptions<TSchema extends Record<string, unknown>> {
   random?: () => number;
 }
 
+/** Options of `start`. */
+export interface JobWorkerStartOptions {
+  /**
+   * Milliseconds between two looks at the table, 10 to 60,000.
+   * @default 1000
+   */
+  pollMs?: number;
+  /**
+   * Schedules to enqueue, also such that are due more often than once a minute.
+   * @default none
+   */
+  schedules?: readonly JobSchedule[];
+}
+
 /** Worker of jobs. */
 export interface JobWorker {
   /**
@@ -69,11 +85,13 @@ export interface JobWorker {
    */
   runIds(ids: readonly string[]): Promise<JobCounts>;
   /**
-   * Runs jobs as they become due, until `stop` is called: for a process that keeps running.
+   * Runs jobs as they become due, until `stop` is called: for a process that keeps running. It also does
+   * once a minute what a relay does: it enqueues schedules, removes old rows, and adds the metrics
+   * `OldestJobAge` and `DeadJobs`.
    *
-   * @param options Milliseconds between two looks at the table, 1,000 by default.
+   * @param options Time between two looks at the table, and schedules.
    */
-  start(options?: { pollMs?: number }): void;
+  start(options?: JobWorkerStartOptions): void;
   /** Looks at the table at once, after `start`. */
   wake(): void;
   /**
@@ -92,8 +110,10 @@ const RULES: OptionRules = {
   random: FUNCTION_OPTION,
 };
 
+/** Longest time between two looks after schedules, old rows and metrics. */
+const MAINTENANCE_SECONDS = 60;
 /** Time before the invocation's deadline in which no job is started. */
-const MIN_START_MS = 500;
+export const MIN_START_MS = 500;
 
 /**
  * Creates a worker. Several workers, in any number of processes, share the jobs of a table: each job
@@ -135,6 +155,7 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   const running: Set<Promise<unknown>> = new Set();
   let isStopping = false;
   const poller = new JobPoller(() => isStopping);
+  const maintenance = new JobPoller(() => isStopping);
 
   const canStart = (): boolean => !isStopping && remainingMs() > MIN_START_MS;
 
@@ -149,7 +170,7 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
 
   /** A failure, such as a restart of the database, ends the lanes but not the worker. */
   async function runUntilStopped(pollMs: number): Promise<void> {
-    const poll = poller.createPoll(pollMs, (limit) => claimer.claimDue(limit));
+    const poll = poller.createPoll(pollMs, (getLimit) => claimer.claimDue(getLimit()));
     while (!isStopping) {
       try {
         await createLanes(poll).run();
@@ -160,17 +181,33 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
     }
   }
 
+  async function maintainUntilStopped(schedules: readonly JobSchedule[]): Promise<void> {
+    const everySeconds = schedules.map(({ everySeconds = MAINTENANCE_SECONDS }) => everySeconds);
+    const pauseMs = 1000 * Math.min(MAINTENANCE_SECONDS, ...everySeconds);
+    const nothingToRun = { runDue: undefined, delivery: undefined };
+    while (!isStopping) {
+      try {
+        await runRelay({ ...nothingToRun, getDb, schedules, clock, random, hasMetrics: metrics });
+      } catch (error) {
+        log("ERROR", "looking after the table of jobs failed, the worker tries again", { error });
+      }
+      await maintenance.pause(pauseMs);
+    }
+  }
+
   return {
-    runDue: () => track(createLanes((limit) => claimer.claimDue(limit)).run()),
+    runDue: () => track(createLanes((getLimit) => claimer.claimDue(getLimit())).run()),
     runIds: (ids) => track(createLanes(claimer.claimOnce(ids)).run()),
-    start({ pollMs = 1000 } = {}): void {
+    start({ pollMs = 1000, schedules = [] } = {}): void {
       checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
       void track(runUntilStopped(pollMs));
+      void track(maintainUntilStopped(schedules));
     },
     wake: () => poller.wake(),
     async stop(): Promise<void> {
       isStopping = true;
       poller.wake();
+      maintenance.wake();
       await Promise.all(running);
     },
   };
@@ -221,11 +258,11 @@ export class JobPoller {
    * @returns Leases jobs; none only when the worker stops.
    */
   createPoll(pollMs: number, next: NextJobs): NextJobs {
-    return async (limit) => {
+    return async (getLimit) => {
       while (!this.#isStopping()) {
         this.#isWoken = false;
         try {
-          const found = await next(limit);
+          const found = await next(getLimit);
           if (found.length > 0) return found;
         } catch (error) {
           // the database may be restarting

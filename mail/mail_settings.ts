@@ -1,4 +1,5 @@
 import { checkOptions, FUNCTION_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { getTestServices } from "../core/test_services.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { limitRequest } from "../env/limit_request.ts";
 import { ConfigurationError, UnexpectedError } from "../errors/http_errors.ts";
@@ -75,11 +76,15 @@ export function getMailConfig(): { readonly transport: MailTransport; readonly f
   if (address === undefined) {
     throw new ConfigurationError(`from is ${JSON.stringify(sender)}: it must be a mail address`);
   }
+  return { transport: findLocalTransport() ?? transport, from: formatAddress(address) };
+}
+
+/** Returns the transport of a test or of `trellis dev`, where no mail leaves the machine. */
+function findLocalTransport(): MailTransport | undefined {
+  const test = getTestServices();
+  if (test !== undefined) return { send: (message) => Promise.resolve(test.sendMail(message)) };
   const mailbox = getOptionalEnv(LOCAL_MAILBOX);
-  return {
-    transport: mailbox === undefined ? transport : createLocalTransport(mailbox),
-    from: formatAddress(address),
-  };
+  return mailbox === undefined ? undefined : createLocalTransport(mailbox);
 }
 
 function isAddress(text: string): boolean {

@@ -82,6 +82,20 @@ export const metrics: Metrics = {
   },
 };
 
+/**
+ * Adds metrics of the package, without counts of 0: CloudWatch bills each metric that has a value, and an alarm takes a missing
+ * one for 0.
+ */
+export function addOccurrences(
+  dimensions: Readonly<Record<string, string>>,
+  data: readonly MetricDatum[],
+): void {
+  metrics.addMetricsWithDimensions(
+    dimensions,
+    data.filter(([, unit, value]) => unit !== "Count" || value !== 0),
+  );
+}
+
 const UNITS: ReadonlySet<string> = new Set(Object.values(MetricUnit));
 
 /** Adds metrics to those of the running invocation, or writes them at once. */

@@ -24,7 +24,7 @@ export { MetricUnit } from "./metric_unit.ts";
 export { type MetricDatum, type Metrics, metrics } from "./metrics.ts";
 export { type LogOutput, setLogOutput } from "./output.ts";
 export { redactValue } from "./redact.ts";
-export type { Span, SpanAttribute } from "./span.ts";
+export type { Span, SpanAttribute, SpanKind } from "./span.ts";
 export {
   addAnnotation,
   addMetadata,

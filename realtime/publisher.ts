@@ -1,6 +1,7 @@
 import type * as Management from "@aws-sdk/client-apigatewaymanagementapi";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions, FUNCTION_OPTION, OBJECT_OPTION } from "../core/option_rules.ts";
+import { getTestServices } from "../core/test_services.ts";
 import { limitClient, type RequestLimit } from "../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../errors/http_errors.ts";
@@ -182,6 +183,8 @@ function createSender(endpoint: () => string): Send {
   }
 
   return async function post(ConnectionId, Data): Promise<boolean> {
+    const test = getTestServices();
+    if (test !== undefined) return test.postToConnection(ConnectionId, Data);
     const { sdk, client } = await (connecting ??= connect());
     try {
       await client.send(new sdk.PostToConnectionCommand({ ConnectionId, Data }));

@@ -48,14 +48,10 @@ export function readDocFaults(text: string, root: string): DocFault[] {
 }
 
 /**
- * Files whose private types may appear in public types. The types in `auth/tables/columns.ts` are short names for drizzle's column
- * builders, which is what a reader has to look up. Those of the others compute a type from type arguments: an editor shows the
- * result.
+ * Files whose private types may appear in public types: the types in `auth/tables/columns.ts` are short names for drizzle's
+ * column builders, which is what a reader has to look up.
  */
-const EXEMPT_FILES: ReadonlySet<string> = new Set([
-  "auth/tables/columns.ts",
-  "database/config/config.ts",
-]);
+const EXEMPT_FILES: ReadonlySet<string> = new Set(["auth/tables/columns.ts"]);
 
 /** A public symbol that names a private type. */
 export interface PrivateType {

@@ -2,7 +2,7 @@
 /**
  * Builds the npm package with dnt if it can be loaded from JSR, else with `deno pack`. A final step
  * for both writes package.json, the Terraform modules and the texts. The same sources give the same
- * bytes. A release sets the engine.
+ * bytes. A release sets the engine. The package `create-trellis` is written beside it.
  *
  *   deno run -A scripts/build_npm.ts [--out <folder>] [--engine dnt|deno-pack]
  *
@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { readSections } from "./docs/pages.ts";
 import { getSummary, RAW_DOCS, renderLlmsTxt, rewriteLinks } from "./docs/site_pages.ts";
 import { listFiles } from "./list_files.ts";
+import { buildCreatePackage } from "./create_package.ts";
 import { createManifest, type ExportTarget, type PackageConfig } from "./npm_manifest.ts";
 import { runOrThrow } from "./program.ts";
 
@@ -235,8 +236,8 @@ if (import.meta.main) {
     args: Deno.args,
     options: { out: { type: "string" }, engine: { type: "string" } },
   });
-  const out = values.out === undefined ? undefined : resolve(values.out);
-  const wanted = parseEngine(values.engine);
-  const engine = await buildNpm({ out, engine: wanted });
-  console.log(`built the npm package in ${out ?? "npm/"} with ${engine}`);
+  const out = resolve(values.out ?? join(ROOT, "npm"));
+  const engine = await buildNpm({ out, engine: parseEngine(values.engine) });
+  await buildCreatePackage(join(out, "../create-trellis"), out);
+  console.log(`built the npm package in ${out} with ${engine}, and create-trellis beside it`);
 }

@@ -70,7 +70,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
   schemas: {
     what: "compiled schemas beside zod",
-    tests: ["tests/validation/compile_schema_test.ts"],
+    tests: ["tests/cli/build/compile_schema_test.ts"],
     cases: 20_000,
   },
   kills: {

@@ -32,6 +32,8 @@ export interface QualifiedName {
   readonly text: string;
   /** Folded last part. */
   readonly name: string;
+  /** Schema, if the statement names one. */
+  readonly schema: string | undefined;
   /** All folded parts, joined by dots, for messages. */
   readonly path: string;
   /** True if one part is quoted. */
@@ -53,6 +55,7 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
   return {
     text: reader.text(at, end),
     name: parts.at(-1) ?? "",
+    schema: parts.at(-2),
     path: parts.join("."),
     isQuoted,
     end,

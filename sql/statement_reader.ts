@@ -133,11 +133,6 @@ export class StatementReader {
     return this.skip(this.skip(2, "IF", "EXISTS"), "ONLY");
   }
 
-  /** Returns the ranges of the actions of ALTER TABLE. */
-  alterActions(): [number, number][] {
-    return this.list(this.skip(this.nameEnd(this.alteredTableAt()), "*"), this.size);
-  }
-
   /** Returns the end of the names in DROP, before CASCADE or RESTRICT. */
   droppedEnd(): number {
     const last = this.size - 1;

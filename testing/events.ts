@@ -35,6 +35,16 @@ export interface EventOptions {
    * @default "gateway-request-id"
    */
   requestId?: string;
+  /**
+   * Address of the client.
+   * @default "127.0.0.1"
+   */
+  sourceIp?: string;
+  /**
+   * Name of the stage.
+   * @default "test", of HTTP APIs "$default"
+   */
+  stage?: string;
   /** True if the load balancer's target group sends multi-value headers and query parameters. */
   multiValue?: boolean;
 }
@@ -63,6 +73,8 @@ export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
     pathParameters,
     authorizer,
     requestId = GATEWAY_ID,
+    sourceIp = CLIENT_ADDRESS,
+    stage = "test",
   } = options;
   const { body, isBase64Encoded, headers } = readBodyOption(options);
   const query = toValues(options.query);
@@ -78,8 +90,8 @@ export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
     stageVariables: null,
     requestContext: {
       requestId,
-      stage: "test",
-      identity: { sourceIp: "127.0.0.1", userAgent: "test" },
+      stage,
+      identity: { sourceIp, userAgent: findUserAgent(headers) },
       ...(authorizer && { authorizer }),
     },
     body,
@@ -101,6 +113,8 @@ export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
     pathParameters,
     authorizer,
     requestId = GATEWAY_ID,
+    sourceIp = CLIENT_ADDRESS,
+    stage = "$default",
   } = options;
   const { body, isBase64Encoded, headers } = readBodyOption(options);
   const query = toValues(options.query);
@@ -123,8 +137,8 @@ export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
     ...(pathParameters && { pathParameters }),
     requestContext: {
       requestId,
-      stage: "$default",
-      http: { method, path, sourceIp: "127.0.0.1" },
+      stage,
+      http: { method, path, sourceIp },
       ...(authorizer && { authorizer: { lambda: authorizer } }),
     },
     ...(body !== null && { body }),
@@ -177,6 +191,12 @@ export function createAlbEvent(options: EventOptions = {}): AlbEvent {
 }
 
 const GATEWAY_ID = "gateway-request-id";
+const CLIENT_ADDRESS = "127.0.0.1";
+
+function findUserAgent(headers: Values): string | null {
+  const name = Object.keys(headers).find((each) => each.toLowerCase() === "user-agent");
+  return name === undefined ? null : headers[name][0];
+}
 
 function readBodyOption(
   options: EventOptions,

@@ -1,6 +1,6 @@
 /**
- * Test helpers: events of every trigger, a Lambda context with a deadline, a fake clock and an
- * empty database. The local server that behaves like Aurora DSQL is in
+ * Test helpers: a client of all functions of a project, events of every trigger, a Lambda context
+ * with a deadline, a fake clock and an empty database. The local server that behaves like Aurora DSQL is in
  * `@trellis/fn/testing/distsql`.
  *
  * @example
@@ -33,6 +33,27 @@ export {
   createWebSocketMessageEvent,
   type WebSocketEventOptions,
 } from "./gateway_events.ts";
+export {
+  createTestClient,
+  type TestApiKey,
+  type TestBody,
+  type TestCaller,
+  type TestCallInput,
+  type TestCallOptions,
+  type TestCallSettings,
+  type TestClient,
+  type TestClientOptions,
+  type TestClock,
+  type TestJwt,
+  type TestMail,
+  type TestMethod,
+  type TestRequest,
+  type TestResponse,
+  type TestSocket,
+  type TestSocketOptions,
+  type TestUser,
+  type TestUserOptions,
+} from "./test_client.ts";
 export {
   createKafkaEvent,
   createStreamEvent,

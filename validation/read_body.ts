@@ -11,6 +11,8 @@ const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
 /** Fields that a form or a query string may have. 1 MB with 125,000 of them would keep a processor busy for a second. */
 export const MAX_FIELDS = 10_000;
+/** The error of an empty body. */
+export const BODY_REQUIRED = "A request body is required";
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
@@ -48,7 +50,7 @@ function getSize(body: string, isBase64: boolean, maxBytes: number): number {
 export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): BodyInput {
   const isForm = isFormType(getHeader(event, "Content-Type", "content-type"));
   let text = event.body;
-  if (typeof text !== "string" || text === "") return { error: "A request body is required" };
+  if (typeof text !== "string" || text === "") return { error: BODY_REQUIRED };
   if (event.isBase64Encoded) {
     if (text.length % 4 !== 0 || !BASE64.test(text)) {
       return { error: "The request body is not valid base64" };

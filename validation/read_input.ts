@@ -5,6 +5,7 @@ import { addFieldError } from "../core/http/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import type { BodyParser } from "./multipart.ts";
 import {
+  BODY_REQUIRED,
   type BodyInput,
   checkBodySize,
   hasMoreThan,
@@ -76,6 +77,11 @@ export function createInputReader(
   ): Promise<Outcome> {
     const read = await input;
     if (read === undefined) return undefined;
+    if (isAbsent(read) && schema!._zod.optin !== undefined) {
+      const given = "value" in read ? await validateBody!(null) : formError(read.error);
+      const omitted = given.success ? given : await validateBody!(undefined);
+      return omitted.success ? omitted : given;
+    }
     return "error" in read ? formError(read.error) : validateBody!(read.value, event.body!.length);
   }
 
@@ -99,6 +105,11 @@ export function createInputReader(
       ...(body && { body: body.data }),
     };
   };
+}
+
+/** Checks for a body that is empty, or that a generated client sends for an optional body. */
+function isAbsent(read: BodyInput): boolean {
+  return "error" in read ? read.error === BODY_REQUIRED : read.value === null;
 }
 
 /** Checks a query before its parameters are decoded and collected. */

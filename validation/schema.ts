@@ -9,8 +9,6 @@ import {
 } from "zod/v4/core";
 import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/http/field_errors.ts";
 import { isNestedDeeper } from "../core/http/parse_json.ts";
-import { compileSchema } from "./compile_schema.ts";
-import { ASK_ZOD, type FastParser } from "./precompiled_schema.ts";
 import { formError, type ValidationResult, type Validator } from "./validation_result.ts";
 
 // for read_input.ts: a build that compiles schemas ahead of time replaces this module, with all of its exports
@@ -78,18 +76,19 @@ export async function validateSchemaAsync<T>(
 /**
  * Creates the validator of a schema. It is synchronous unless the schema is asynchronous, which is unknown until a value
  * has passed. zod's synchronous parser cannot be used before that: it drops the promise of an asynchronous refinement,
- * and an unhandled rejection ends the process. A schema that can be compiled runs no user code and is synchronous.
+ * and an unhandled rejection ends the process.
  *
  * @param schema A schema of zod or zod/mini.
- * @param compile Creates the parser for values that fit.
+ * @param isSynchronous True if that is known.
  * @returns Validates a value. `length` is the length of its source text, if known.
  */
 export function createValidator<T>(
   schema: $ZodType<T>,
-  compile: (schema: $ZodType) => FastParser | undefined = compileSchema,
+  isSynchronous = false,
 ): Validator<T> {
-  let mode: "unused" | "undecided" | "synchronous" | "asynchronous" = "unused";
-  let parseFast: FastParser | undefined;
+  let mode: "undecided" | "synchronous" | "asynchronous" = isSynchronous
+    ? "synchronous"
+    : "undecided";
 
   function parseAsynchronously(data: unknown): Promise<ValidationResult<T>> {
     mode = "asynchronous";
@@ -102,15 +101,6 @@ export function createValidator<T>(
   ): ValidationResult<T> | Promise<ValidationResult<T>> {
     if (mode === "asynchronous") return parseAsynchronously(data);
     try {
-      if (mode === "unused") {
-        // with the first value: a schema may refer to one further down in its module, and zod's own first parse costs more
-        parseFast = compile(schema);
-        mode = parseFast === undefined ? "undecided" : "synchronous";
-      }
-      if (parseFast !== undefined) {
-        const value = parseFast(data);
-        if (value !== ASK_ZOD) return { success: true, data: value as T };
-      }
       if (mode === "undecided") {
         // neither synchronous nor asynchronous is asked for: it waits only where it has to
         const payload = schema._zod.run({ value: data, issues: [] }, contextFor(data));
@@ -132,9 +122,9 @@ export function createValidator<T>(
   };
 }
 
-/** Creates the validator of values that a parser compiled ahead of time has left to zod. */
+/** Creates the validator of values that a parser compiled ahead of time has left to zod: such a schema is synchronous. */
 export function createFallbackValidator<T>(schema: $ZodType<T>): Validator<T> {
-  return createValidator(schema, () => () => ASK_ZOD);
+  return createValidator(schema, true);
 }
 
 /** Options of a run. zod supports `abortEarly` since 4.6 (`z.validate`). */

@@ -18,7 +18,9 @@ export interface DescribedAuthRoute {
   readonly method: string;
   /** Path after the base path: `/reset-password/{token}`. */
   readonly path: string;
-  /** The operation object of OpenAPI. */
+  /** Name of the function of better-auth's API, unique among the routes: `revokeSession`. */
+  readonly name?: string;
+  /** The operation object of OpenAPI, with the inputs that the route requires. */
   readonly operation: Json;
   /** True if the route refuses requests without a session. */
   readonly needsSession: boolean;
@@ -85,16 +87,27 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   };
   const { paths, components } = await generateOpenAPISchema();
   const guarded = listGuardedPaths(library.api, sessionMiddlewares);
+  const inputs = listInputs(library.api);
+  const isServed = ({ method, path }: AuthRoute) =>
+    !hidden.has(path) &&
+    // better-auth answers 405 without this option
+    (method !== "POST" || path !== "/get-session" || config.session?.deferSessionRefresh === true);
   return {
-    routes: library.routes.filter(({ path }) => !hidden.has(path)),
+    routes: library.routes.filter(isServed),
     described: Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([method, operation]): DescribedAuthRoute => ({
-        method: method.toUpperCase(),
-        path,
-        operation,
-        needsSession: guarded.has(path.replace(/\{(\w+)\}/g, ":$1")),
-      }))
-    ).filter(({ path }) => !hidden.has(path)),
+      Object.entries(item).map(([key, operation]): DescribedAuthRoute => {
+        const method = key.toUpperCase();
+        const template = path.replace(/\{(\w+)\}/g, ":$1");
+        const input = inputs.get(`${method} ${template}`);
+        return {
+          method,
+          path,
+          ...input !== undefined && { name: input.name },
+          operation: requireInputs(operation, input),
+          needsSession: guarded.has(template),
+        };
+      })
+    ).filter(isServed),
     schemas: components.schemas,
     sessionCookie: settings.sessionCookie,
   };
@@ -103,6 +116,69 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
 interface LibraryDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Json>> };
+}
+
+/** A zod schema, as far as it says what is required. */
+interface InputSchema {
+  readonly _zod?: {
+    readonly optin?: string;
+    readonly def: {
+      readonly shape?: Readonly<Record<string, InputSchema>>;
+      readonly innerType?: InputSchema;
+    };
+  };
+}
+
+/** The inputs of a route. */
+interface RouteInput {
+  readonly name: string;
+  readonly query?: InputSchema;
+  readonly body?: InputSchema;
+}
+
+interface InputEndpoint {
+  readonly path?: string;
+  readonly options?: Omit<RouteInput, "name"> & { readonly method?: string | readonly string[] };
+}
+
+/** Lists the inputs of better-auth's endpoints by method and path. */
+function listInputs(api: object): Map<string, RouteInput> {
+  const inputs = new Map<string, RouteInput>();
+  for (const [name, { path, options }] of Object.entries(api as Record<string, InputEndpoint>)) {
+    for (const [index, method] of [options?.method ?? []].flat().entries()) {
+      const suffix = index === 0 ? "" : method[0] + method.slice(1).toLowerCase();
+      inputs.set(`${method} ${path}`, { ...options, name: name + suffix });
+    }
+  }
+  return inputs;
+}
+
+/** Adds which parameters and bodies a route requires: better-auth's description leaves it out for most. */
+function requireInputs(operation: Json, input: RouteInput | undefined): Json {
+  if (input === undefined) return operation;
+  const parameters = (operation.parameters ?? []) as Json[];
+  const { requestBody } = operation as { requestBody?: Json };
+  return {
+    ...operation,
+    parameters: parameters.map((each) => {
+      const field = getShape(input.query)?.[String(each.name)];
+      return each.in === "query" && isRequired(field) ? { ...each, required: true } : each;
+    }),
+    ...requestBody !== undefined && {
+      requestBody: isRequired(input.body) ? { ...requestBody, required: true } : requestBody,
+    },
+  };
+}
+
+function isRequired(schema: InputSchema | undefined): boolean {
+  return schema?._zod !== undefined && schema._zod.optin === undefined;
+}
+
+function getShape(
+  schema: InputSchema | undefined,
+): Readonly<Record<string, InputSchema>> | undefined {
+  const def = schema?._zod?.def;
+  return def?.innerType === undefined ? def?.shape : getShape(def.innerType);
 }
 
 interface Middleware {

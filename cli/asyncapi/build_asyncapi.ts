@@ -8,9 +8,9 @@ import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { loadTogether } from "../project/load_together.ts";
 import {
   type Channel,
-  DEFINERS,
   MESSAGES_READER,
   type ReadMessages,
+  RECEIVERS,
   toId,
 } from "./read_messages.ts";
 
@@ -43,7 +43,7 @@ export async function buildAsyncApi(
   info: OpenApiInfo,
   config: ResolvedConfig,
 ): Promise<BuiltAsyncApi> {
-  const receivers = functions.filter(({ kind }) => Object.hasOwn(DEFINERS, kind)).map((fn) => ({
+  const receivers = functions.filter(({ kind }) => Object.hasOwn(RECEIVERS, kind)).map((fn) => ({
     name: fn.name,
     kind: fn.kind,
     file: toPortablePath(root, fn.file),
@@ -69,16 +69,6 @@ export async function buildAsyncApi(
   };
 }
 
-/** What the kinds of functions read. */
-const TITLES: Readonly<Record<string, string>> = {
-  queue: "SQS queue",
-  topic: "SNS topic",
-  event: "EventBridge bus",
-  stream: "Kinesis stream",
-  "table-stream": "DynamoDB stream",
-  kafka: "Kafka topic",
-};
-
 /** Describes the channel of a function by the resource that it reads. */
 function getChannel({ kind, name }: FunctionFile, config: ResolvedConfig): Channel {
   const settings = config.infra.functions[name] ?? {};
@@ -90,7 +80,7 @@ function getChannel({ kind, name }: FunctionFile, config: ResolvedConfig): Chann
   return {
     id: toId(id),
     address: address ?? null,
-    title: TITLES[kind],
+    title: RECEIVERS[kind][1],
     ...kind === "event" && pattern !== undefined && { "x-event-pattern": pattern },
   };
 }

@@ -7,7 +7,7 @@ import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import { findProperty, getMemberName } from "../sources/syntax.ts";
 
 /** A channel of a document. */
 export interface Channel {
@@ -23,14 +23,14 @@ export function toId(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_");
 }
 
-/** The kinds of functions that receive messages, with the functions that define them. */
-export const DEFINERS: Readonly<Record<string, string>> = {
-  queue: "defineQueueHandler",
-  topic: "defineTopicHandler",
-  event: "defineEventHandler",
-  stream: "defineStreamHandler",
-  "table-stream": "defineTableStreamHandler",
-  kafka: "defineKafkaHandler",
+/** The kinds of functions that receive messages: what defines them, and what they read. */
+export const RECEIVERS: Readonly<Record<string, readonly [definer: string, title: string]>> = {
+  queue: ["defineQueueHandler", "SQS queue"],
+  topic: ["defineTopicHandler", "SNS topic"],
+  event: ["defineEventHandler", "EventBridge bus"],
+  stream: ["defineStreamHandler", "Kinesis stream"],
+  "table-stream": ["defineTableStreamHandler", "DynamoDB stream"],
+  kafka: ["defineKafkaHandler", "Kafka topic"],
 };
 
 /** The URL of this module, which the loading process imports. */
@@ -57,6 +57,8 @@ interface Message extends Place {
   readonly name: string;
   readonly channel: Channel;
   readonly schema?: unknown;
+  /** Returns the payload of the message, if the schema describes only a part of it. */
+  readonly wrap?: (schema: JsonSchema) => JsonSchema;
   /** What the application does with it, by the name of the operation. */
   readonly actions: readonly (readonly [operation: string, action: "receive" | "send"])[];
 }
@@ -70,7 +72,7 @@ export function read(fn: LoadedFunction): ReadMessages {
       const { handler } = modules[file] ?? {};
       const definition = fn.definitions.findLast(({ value }) => value === handler);
       // other handlers of a queue, such as a worker of jobs, define their messages elsewhere
-      if (definition?.name !== DEFINERS[kind]) return [];
+      if (definition?.name !== RECEIVERS[kind][0]) return [];
       const { schema } = (definition.args[0] ?? {}) as { schema?: unknown };
       return [{ ...definition.place, name, channel, schema, actions: [[name, "receive"]] }];
     }),
@@ -86,12 +88,12 @@ export function read(fn: LoadedFunction): ReadMessages {
   const channels: Record<string, { address: string | null; messages: Record<string, unknown> }> =
     {};
   const operations: Record<string, unknown> = {};
-  for (const { name, channel: { id, ...channel }, actions, value } of messages) {
+  for (const { name, channel: { id, ...channel }, actions, value, wrap } of messages) {
     channels[id] ??= { ...channel, messages: {} };
-    channels[id].messages[name] = {
-      name,
-      payload: value === undefined ? {} : components.describe(value, "input", `${name}Message`),
-    };
+    const payload = value === undefined
+      ? {}
+      : components.describe(value, "input", `${name}Message`);
+    channels[id].messages[name] = { name, payload: wrap?.(payload) ?? payload };
     const reference = `#/channels/${id}`;
     for (const [operation, action] of actions) {
       operations[operation] = {
@@ -110,11 +112,14 @@ export function read(fn: LoadedFunction): ReadMessages {
   });
 }
 
-/** Reads the jobs that the project defines, in alphabetical order, and which of them its code enqueues. */
+/** Reads the jobs and mails that the project defines, in alphabetical order, and which of them its code enqueues. */
 function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
-  const definitions = fn.list("defineJob").filter((definition) => isOfProject(fn, definition));
+  const definitions = fn.list("defineJob", "defineMail").filter((definition) =>
+    findOptionsCall(fn, definition) !== undefined
+  );
   const jobs = definitions.flatMap((definition) => {
     const { name, schema } = definition.args[0] as { name: string; schema: unknown };
+    const isMail = definition.name === "defineMail";
     const place = getDefinitionPlace(fn, definition);
     if (!hasFixedName(fn, definition)) {
       const message =
@@ -122,19 +127,25 @@ function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
       schemas.add({ ...place, message });
       return [];
     }
-    return [{ ...place, job: name, schema, isEnqueued: isEnqueued(fn, definition) }];
+    const job = isMail ? `mail.${name}` : name;
+    return [{ ...place, job, schema, isMail, isEnqueued: isEnqueued(fn, definition) }];
   }).sort((one, other) => one.job < other.job ? -1 : 1);
-  return jobs.map(({ job, schema, isEnqueued, file, line }, index): Message => {
+  const ids = new Set<string>();
+  return jobs.map(({ job, schema, isMail, isEnqueued, file, line }, index): Message => {
     if (job === jobs[index - 1]?.job) {
       schemas.add({ file, line, message: `another job has the name ${job} too` });
     }
-    const name = toId(job);
+    // a.b and a_b are two jobs
+    let name = toId(job);
+    for (let count = 2; ids.has(name); count++) name = `${toId(job)}_${count}`;
+    ids.add(name);
     return {
       file,
       line,
       name,
-      channel: { id: `job_${name}`, address: job, title: "Background job" },
+      channel: { id: `job_${name}`, address: job, title: isMail ? "Mail" : "Background job" },
       schema,
+      ...isMail && { wrap: describeMail },
       actions: [
         [`run_${name}`, "receive"],
         ...isEnqueued ? [[`enqueue_${name}`, "send"] as const] : [],
@@ -143,30 +154,42 @@ function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
   });
 }
 
-/** Checks for `defineJob({ … })(…)` in a source of the project: this package defines jobs too. */
-function isOfProject(fn: LoadedFunction, definition: PlacedDefinition): boolean {
-  const { callee } = (fn.findCall(definition)?.callee ?? {}) as { callee?: AnyNode };
-  return callee !== undefined && fn.syntax.findExport(callee)?.name === "defineJob";
+/** Describes the payload of a mail, see `MailPayload`. */
+function describeMail(data: JsonSchema): JsonSchema {
+  const addresses = { type: "array", items: { type: "string" } };
+  const recipients = { to: addresses, cc: addresses, bcc: addresses, replyTo: addresses };
+  const headers = { type: "object", additionalProperties: { type: "string" } };
+  const properties = { ...recipients, headers, data };
+  return { type: "object", properties, required: Object.keys(properties) };
+}
+
+/** Returns the call with the options of a job or mail; `undefined` if this package defines it. */
+function findOptionsCall(
+  fn: LoadedFunction,
+  definition: PlacedDefinition,
+): ReturnType<LoadedFunction["findCall"]> {
+  const call = fn.findCall(definition);
+  const inner = definition.name === "defineMail" ? call : call?.callee;
+  return inner?.type === "CallExpression" &&
+      fn.syntax.findExport(inner.callee)?.name === definition.name
+    ? inner
+    : undefined;
 }
 
 /** Checks that no call makes the name of a job. */
 function hasFixedName(fn: LoadedFunction, definition: PlacedDefinition): boolean {
-  const call = fn.findCall(definition)?.callee as AnyNode | undefined;
-  const [options] = (call?.arguments ?? []) as AnyNode[];
-  const properties = options?.type === "ObjectExpression" ? options.properties as AnyNode[] : [];
-  const name = properties.findLast(({ key }) =>
-    (key as { name?: string } | undefined)?.name === "name"
-  );
-  return name === undefined || fn.evaluate(name.value as AnyNode).isKnown;
+  const name = findProperty(findOptionsCall(fn, definition)?.arguments[0], "name");
+  return !name || fn.evaluate(name).isKnown;
 }
 
-/** Checks for `sendMail.enqueue(…)` and `sendMail.enqueueMany(…)`. */
+/** Checks for `resize.enqueue(…)`, `resize.enqueueMany(…)` and, of a mail, `welcome.send(…)`. */
 function isEnqueued(fn: LoadedFunction, definition: PlacedDefinition): boolean {
   const name = fn.findName(definition);
   if (name === undefined) return false;
   return fn.syntax.listReferences(name).some((reference) => {
     const parent = fn.syntax.getParent(reference);
     if (parent?.type !== "MemberExpression" || parent.object !== reference) return false;
-    return /^enqueue(?:Many)?$/.test((parent.property as { name?: string }).name ?? "");
+    const method = getMemberName(parent) ?? "";
+    return definition.name === "defineMail" ? method === "send" : /^enqueue(?:Many)?$/.test(method);
   });
 }

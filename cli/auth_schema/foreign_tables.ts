@@ -1,10 +1,16 @@
-import { type Expression, parse, type SpreadElement } from "acorn";
 import { getTableColumns, is, Table } from "drizzle-orm";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { toBuildError } from "../sources/build_error.ts";
 import { findSources } from "../sources/find_sources.ts";
+import {
+  type AnyNode,
+  getMemberName,
+  getText,
+  listDeclared,
+  parseSyntax,
+} from "../sources/syntax.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
 import { AUTH_COLUMNS, type AuthTable, pluralize } from "./auth_table.ts";
 
@@ -121,30 +127,24 @@ interface ReadTable extends Pick<OwnTable, "constant" | "properties"> {
 
 /** Reads `const users = pgTable("users", { … })`, with any function: projects have creators of tables. */
 function readTables(code: string): ReadTable[] {
-  const { body } = parse(code, { sourceType: "module", ecmaVersion: "latest" });
-  const constants = new Map<string, Expression>();
-  for (const node of body) {
-    const declaration = node.type === "ExportNamedDeclaration" ? node.declaration : node;
-    if (declaration?.type !== "VariableDeclaration") continue;
-    for (const { id, init } of declaration.declarations) {
-      if (id.type === "Identifier" && init) constants.set(id.name, init);
-    }
-  }
+  const declared = listDeclared(parseSyntax(code).program);
+  const constants = new Map(declared.map(({ name, value }) => [name, value]));
   return [...constants].flatMap(([constant, init]) => {
-    if (init.type !== "CallExpression") return [];
-    const [name, columns] = init.arguments;
-    const isTable = name?.type === "Literal" && typeof name.value === "string" &&
-      columns !== undefined && /table/i.test(code.slice(init.callee.start, init.callee.end));
-    if (!isTable) return [];
+    if (init?.type !== "CallExpression") return [];
+    const [first, columns] = init.arguments;
+    const name = getText(first);
+    const isTable = columns !== undefined &&
+      /table/i.test(code.slice(init.callee.start, init.callee.end));
+    if (name === undefined || !isTable) return [];
     const keys = listKeys(columns, constants);
-    return [{ constant, name: String(name.value), properties: keys && new Set(keys) }];
+    return [{ constant, name, properties: keys && new Set(keys) }];
   });
 }
 
 /** Lists the keys of an object; `undefined` if a part is not in the file. */
 function listKeys(
-  node: Expression | SpreadElement,
-  constants: ReadonlyMap<string, Expression>,
+  node: AnyNode,
+  constants: ReadonlyMap<string, AnyNode | undefined>,
 ): string[] | undefined {
   if (node.type === "SpreadElement") return listKeys(node.argument, constants);
   if (node.type === "Identifier") {
@@ -159,9 +159,8 @@ function listKeys(
   if (node.type !== "ObjectExpression") return undefined;
   const keys = node.properties.map((property) => {
     if (property.type === "SpreadElement") return listKeys(property, constants);
-    if (property.computed) return undefined;
-    const { key } = property;
-    return [key.type === "Identifier" ? key.name : String((key as { value?: unknown }).value)];
+    const name = property.computed ? undefined : getMemberName(property);
+    return name === undefined ? undefined : [name];
   });
   return keys.every((each) => each !== undefined) ? keys.flat() : undefined;
 }

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import type { Bundle } from "./bundle_batch.ts";
 import type { BundleChange } from "./output_folder.ts";
 import type { SourcePosition } from "../sources/source_positions.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
@@ -7,7 +8,8 @@ import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.
 import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { summarizeList } from "../terminal/generated_report.ts";
+import { groupBy } from "../project/group_by.ts";
+import { count, summarizeList } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** A bundle in the report, without its code. */
@@ -26,6 +28,7 @@ export interface BuiltFunction {
   readonly packages: readonly PackageSize[];
   readonly modules: readonly ModuleSize[];
   readonly unreadProvider?: SourcePosition;
+  readonly zodMessages?: Bundle["zodMessages"];
   /** The schemas that were compiled ahead of time: `src/note_schemas.ts#NoteInput`. */
   readonly compiledSchemas?: readonly string[];
   /** Size of the file with zod and these schemas. */
@@ -57,7 +60,7 @@ export function printReport(
     : ExitCode.Done;
   const result = {
     exitCode,
-    functions: built.map(({ modules, unreadProvider: _, ...fn }) =>
+    functions: built.map(({ modules, unreadProvider: _, zodMessages: __, ...fn }) =>
       isAnalysis ? { ...fn, modules } : fn
     ),
     removed,
@@ -65,7 +68,7 @@ export function printReport(
     warnings,
   };
   for (const warning of warnings) output.warn(warning);
-  for (const error of errors) output.line(`${output.red("error")} ${formatSourceError(error)}`);
+  for (const error of errors) output.error(formatSourceError(error));
   if (errors.length > 0) {
     output.line("Nothing was written.");
     return result;
@@ -77,8 +80,8 @@ export function printReport(
   for (const { name, bytes, budgetBytes, packages } of over) {
     const text = `${name} has ${bytes} bytes and exceeds its budget of ${budgetBytes} by ${
       bytes - budgetBytes!
-    }: ${listLargestPackages(packages, bytes)}`;
-    if (isCheck) output.line(`${output.red("error")} ${text}`);
+    }: ${listLargestPackages(packages, bytes)} (${describeBudget(name, packages, config)})`;
+    if (isCheck) output.error(text);
     else output.warn(text);
   }
   for (const name of removed) output.line(`removed ${config.build.dir}/${name}`);
@@ -89,36 +92,36 @@ export function printReport(
     : changed === 0
     ? output.green("everything is up to date")
     : `${changed} written to ${config.build.dir}/`;
-  const summary = `${output.bold(`${functions.length} functions`)}, ${
+  const summary = `${output.bold(count(functions.length, "function"))}, ${
     formatBytes(total)
   }: ${state}`;
   output.line(summary);
   return { ...result, summary };
 }
 
-/**
- * Messages of zod in all languages. The default export includes them, which is about half of a
- * small function.
- */
-const LOCALE = /[/\\]v4[/\\]locales[/\\](?!en\.|index\.)/;
+/** Names the setting of a budget, and what makes the function smaller. */
+function describeBudget(
+  name: string,
+  packages: readonly PackageSize[],
+  { build: { awsSdk, budgets } }: ResolvedConfig,
+): string {
+  const setting = `build.budgets${Object.hasOwn(budgets, name) ? `.${name}` : '["*"]'}`;
+  const sdk = packages.filter((each) => /^@(?:aws-sdk|smithy)\//.test(each.name))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  return sdk === 0 || awsSdk !== "bundle"
+    ? setting
+    : `${setting}; build.awsSdk: "runtime" leaves out ${formatBytes(sdk)} of the AWS SDK`;
+}
 
 function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig): string[] {
-  const warnings: string[] = [];
-  const withLocales = built.filter(({ modules }) =>
-    modules.some(({ path }) => /[/\\]zod[/\\]/.test(path) && LOCALE.test(path))
+  const warnings = groupByPosition(built, ({ zodMessages }) => zodMessages).map((
+    [position, functions],
+  ) =>
+    `${position}: this import brings zod's messages in all languages (${
+      formatBytes(functions[0].zodMessages!.bytes)
+    }) into ${nameSome(functions)}: write import * as z from "zod" instead of ` +
+    `import { z } from "zod"`
   );
-  if (withLocales.length > 0) {
-    const bytes = withLocales[0].modules.filter(({ path }) => LOCALE.test(path)).reduce(
-      (sum, each) => sum + each.bytes,
-      0,
-    );
-    warnings.push(
-      `${nameSome(withLocales)} include zod's messages in all languages (${
-        formatBytes(bytes)
-      } each): write ` +
-        `import * as z from "zod" instead of import { z } from "zod"`,
-    );
-  }
   warnings.push(...findUnreadProviders(built));
   const withTests = built.filter(({ modules }) =>
     modules.some((each) =>
@@ -126,7 +129,11 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
     )
   );
   if (withTests.length > 0) {
-    warnings.push(`${nameSome(withTests)} include @trellis/fn/testing or @trellis/fn/cli`);
+    warnings.push(
+      `@trellis/fn/testing or @trellis/fn/cli is bundled into ${
+        nameSome(withTests)
+      }: import it in tests only`,
+    );
   }
   if (build.databaseProviders?.includes("embedded-pg")) {
     warnings.push(
@@ -139,18 +146,27 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
 
 /** Returns one warning for each position: many functions share a client. */
 function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
-  const byPosition = new Map<string, BuiltFunction[]>();
-  for (const fn of built) {
-    if (fn.unreadProvider === undefined || fn.providers.length === 0) continue;
-    const { file, line, column } = fn.unreadProvider;
-    const position = `${file}:${line}:${column}`;
-    byPosition.set(position, [...byPosition.get(position) ?? [], fn]);
-  }
-  return [...byPosition].map(([position, functions]) =>
+  const unread = built.filter(({ providers }) => providers.length > 0);
+  return groupByPosition(unread, ({ unreadProvider }) => unreadProvider).map((
+    [position, functions],
+  ) =>
     `${position}: the provider cannot be determined. The installed drivers of ` +
     `${functions[0].providers.join(", ")} are bundled into ${nameSome(functions)}. ` +
     "Set build.databaseProviders in trellis.config.ts to the provider you deploy"
   );
+}
+
+/** Groups functions by a position in the sources; those without one are left out. */
+function groupByPosition(
+  built: readonly BuiltFunction[],
+  getPosition: (fn: BuiltFunction) => SourcePosition | undefined,
+): [position: string, functions: BuiltFunction[]][] {
+  const groups = groupBy(built, (fn) => {
+    const { file, line, column } = getPosition(fn) ?? {};
+    return file === undefined ? "" : `${file}:${line}:${column}`;
+  });
+  groups.delete("");
+  return [...groups];
 }
 
 /** Returns the name of a schema, or the file and the line of one without a name. */

@@ -50,6 +50,8 @@ export interface BundleOptions {
   readonly root: string;
   readonly functions: readonly FunctionFile[];
   readonly settings: BundleSettings;
+  /** Names of the functions whose configuration has a container image. */
+  readonly withImage: ReadonlySet<string>;
   /** Reads the migrations and grants for migration functions. */
   readonly readProject: () => BundledProject;
   /** Called with each finished bundle, in no particular order. */
@@ -104,13 +106,9 @@ async function createBuild(
     : await loadDenoGraph(denoConfig, functions.map(({ file }) => pathToFileURL(file).href));
   const common = getBuildOptions(root, settings);
   const createResolvers = () => graph === undefined ? [] : [denoPlugin(graph, paths)];
-  const isExternal = createExternalCheck([
-    ...settings.external,
-    ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
-  ]);
   const isDeno = denoConfig !== undefined;
   const sources = createSourceReader(esbuild, root);
-  const shared = { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers };
+  const shared = { esbuild, root, settings, common, paths, isDeno, createResolvers };
   return { ...shared, sources, besideFiles: new BesideFiles(), readProject };
 }
 
@@ -143,12 +141,12 @@ function getBuildOptions(root: string, settings: BundleSettings): Build["common"
 
 async function bundleAll(
   build: Build,
-  { functions, settings, onBundle, onProgress }: BundleOptions,
+  { functions, settings, withImage, onBundle, onProgress }: BundleOptions,
 ): Promise<SourceError[]> {
   const { needs, schemas } = await readOwnCode(build, functions);
   const errors: SourceError[] = [];
   let done = 0;
-  for (const group of groupByParts(functions, needs, settings)) {
+  for (const group of groupByParts(functions, needs, settings, withImage)) {
     const { parts } = group;
     const createWith = (editors: readonly SourceEditor[]) => createPlugins(build, group, editors);
     for (const batch of batches(group.functions)) {
@@ -183,9 +181,10 @@ interface ReadCode {
 }
 
 async function readOwnCode(
-  { esbuild, common, settings, paths, sources, besideFiles, isExternal, createResolvers }: Build,
+  { esbuild, common, settings, paths, sources, besideFiles, createResolvers }: Build,
   functions: readonly FunctionFile[],
 ): Promise<ReadCode> {
+  const isExternal = createExternalCheck(settings.external);
   const labels = settings.precompile && !isExternal("zod") ? new SchemaLabels(paths) : undefined;
   const imports: PackageImports = new Map();
   const codes = new Map<FunctionFile, OwnCode>();
@@ -216,10 +215,12 @@ function groupByParts(
   functions: readonly FunctionFile[],
   needs: ReadonlyMap<string, Needs>,
   settings: BundleSettings,
+  withImage: ReadonlySet<string>,
 ): BundleGroup[] {
   const groups = new Map<string, BundleGroup>();
   for (const fn of functions) {
-    const own = needs.get(fn.name)!;
+    const found = needs.get(fn.name)!;
+    const own = { ...found, hasImage: found.hasImage || withImage.has(fn.name) };
     const parts = selectParts(fn.name, own, settings);
     const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
     const key = JSON.stringify([parts, required]);
@@ -236,17 +237,16 @@ function createPlugins(
   { parts, required }: BundleGroup,
   editors: readonly SourceEditor[],
 ): Plugin[] {
-  const { paths, sources, settings: { awsCredentials }, isDeno, isExternal, createResolvers } =
-    build;
-  const { providers, ...auth } = parts;
-  const { readProject, besideFiles } = build;
+  const { paths, sources, settings, isDeno, createResolvers, readProject, besideFiles } = build;
+  const { providers, awsSdk, ...auth } = parts;
+  const isExternal = createExternalCheck(settings.external, awsSdk);
   return [
     optionalPartsPlugin({ ...auth, paths, isExternal }),
     // Deno downloads packages
     providerModulesPlugin({
       providers,
       required: isDeno ? [] : required,
-      awsCredentials,
+      awsCredentials: settings.awsCredentials,
       paths,
       isExternal,
     }),

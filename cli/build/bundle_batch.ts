@@ -27,6 +27,8 @@ export interface Bundle {
   readonly parts: Parts;
   /** The position of a provider that cannot be determined; the bundle then has all drivers. */
   readonly unreadProvider?: SourcePosition;
+  /** The import of the project that brings zod's messages in all languages, and their size. */
+  readonly zodMessages?: SourcePosition & { readonly bytes: number };
   /** The files that its code reads, by their path in the folder `files` beside it. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   /** Set with `build.precompile`, if the function has schemas. */
@@ -43,7 +45,7 @@ export type SchemaUse =
 /** Settings of a build with their defaults. */
 export type BundleSettings =
   & Omit<BuildSettings, "budgets">
-  & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
+  & Required<Omit<BuildSettings, "awsSdk" | "budgets" | "databaseProviders">>;
 
 /** The results of {@link bundleBatch}. */
 export type BatchResult = (Omit<Bundle, "parts"> | SourceError)[];
@@ -56,7 +58,6 @@ export interface Build {
   readonly common: BuildOptions & { readonly absWorkingDir: string; readonly outdir: string };
   readonly paths: ModulePaths;
   readonly isDeno: boolean;
-  readonly isExternal: (name: string) => boolean;
   readonly createResolvers: () => Plugin[];
   readonly sources: SourceReader;
   readonly besideFiles: BesideFiles;
@@ -98,9 +99,38 @@ export async function bundleBatch(
     const { code, map } = addCommonJsGlobals(texts.get(path)!, texts.get(`${path}.map`));
     const native = findNativePackage({ metafile, output }, root, paths);
     if (native !== undefined) return native;
+    const zodMessages = findZodMessages(output, root, paths);
     const files = besideFiles.listUsed(code);
-    return { name: fn.name, source, code, map, files, modules: getSizes(output, root, paths) };
+    const modules = getSizes(output, root, paths);
+    return { name: fn.name, source, code, map, files, modules, zodMessages };
   });
+}
+
+/** Messages of zod in all languages, which are about half of a small function. */
+const LOCALE = /[/\\]zod[/\\].*[/\\]locales[/\\](?!en\.|index\.)/;
+/** An import of zod as one value, with all of its parts: `import { z } from "zod"`. */
+const WHOLE_ZOD =
+  /^\s*(?:import|export)\s+(?:z\b|\{[^}]*\bz\b[^}]*\})[^;"']*from\s*["'](?:npm:)?zod(?:@[^/"']*)?(?:\/v4)?["']/m;
+
+/** Finds the import of the project that brings zod's messages in all languages. Packages may bring them, too. */
+function findZodMessages(
+  output: BundleMetadata["output"],
+  root: string,
+  paths: ModulePaths,
+): Bundle["zodMessages"] {
+  const bytes = listIncluded(output).filter((path) => LOCALE.test(path))
+    .reduce((sum, path) => sum + output.inputs[path].bytesInOutput, 0);
+  if (bytes === 0) return undefined;
+  for (const file of Object.keys(output.inputs)) {
+    const path = resolve(root, file);
+    if (paths.getPackage(path) !== undefined || !existsSync(path)) continue;
+    const text = readFileSync(path, "utf8");
+    const at = text.search(WHOLE_ZOD);
+    if (at < 0) continue;
+    const start = at + text.slice(at).search(/\S/);
+    return { file, line: text.slice(0, start).split("\n").length, column: 1, bytes };
+  }
+  return undefined;
 }
 
 /** Finds a package with native code in a bundle, and the line of the project that imports it. */

@@ -6,6 +6,7 @@ import { findNodeUse } from "../project/value_uses.ts";
 import { isTrellis } from "../sources/package_specifier.ts";
 import {
   type AnyNode,
+  findProperty,
   getMemberName,
   getText,
   type SyntaxTree,
@@ -26,6 +27,8 @@ export interface Needs {
   readonly apiKeys: boolean;
   /** True if it may call `jwt` of `defineAuth`. */
   readonly jwt: boolean;
+  /** True if its export `infra` has a container image, in which the AWS SDK may be missing. */
+  readonly hasImage: boolean;
 }
 
 /** The providers that work in a deployed function. */
@@ -43,7 +46,7 @@ export const DEPLOYABLE: readonly DatabaseProvider[] = [
  */
 export function readNeeds(tree: SyntaxTree): Needs {
   const syntax = readBundleSyntax(
-    tree.program as unknown as BundleSyntax["program"],
+    tree.program,
     (specifier) => isTrellis(specifier) ? specifier : undefined,
   );
   const sources = tree.program.body.flatMap((statement) =>
@@ -58,19 +61,20 @@ export function readNeeds(tree: SyntaxTree): Needs {
       const value = args === undefined ? node : syntax.getParent(node)!;
       return findNodeUse(syntax, value, { member, countsCalls: true }) !== "unused";
     });
-  const auth = {
+  const others = {
+    hasImage: findProperty(syntax.declarations.get("infra"), "image") !== undefined,
     // no member has this name, so that only a result that is handed on as a whole counts
     betterAuth: uses("") || startsBetterAuth(syntax),
     apiKeys: uses("apiKey"),
     jwt: uses("jwt"),
   };
-  if (!usesDatabase) return { providers: [], anyProvider: false, ...auth };
+  if (!usesDatabase) return { providers: [], anyProvider: false, ...others };
   const { named, unread } = readProviders(tree);
   return {
     providers: [...named].sort(),
     anyProvider: unread.length > 0 || named.size === 0,
     unreadAt: unread[0]?.start,
-    ...auth,
+    ...others,
   };
 }
 
@@ -83,14 +87,8 @@ function importsWhole({ program }: SyntaxTree, { imports }: BundleSyntax): boole
         statement.specifiers.some(({ type }) => type === "ImportNamespaceSpecifier")
       : /^Export(?:All|Named)Declaration$/.test(statement.type) &&
         isOwn((statement as ExportNamedDeclaration).source)
-  ) || (imports as unknown as AnyNode[]).some((node) =>
-    isOwn(
-      node.type === "ImportExpression"
-        ? node.source
-        : node.type === "CallExpression"
-        ? node.arguments[0]
-        : undefined,
-    )
+  ) || imports.some((node) =>
+    isOwn(node.type === "ImportExpression" ? node.source : node.arguments[0])
   );
 }
 

@@ -25,22 +25,35 @@ export interface Parts {
   readonly betterAuth: boolean;
   readonly apiKeys: boolean;
   readonly jwt: boolean;
+  /** Whether the AWS SDK is in the bundle or comes from the Lambda runtime. */
+  readonly awsSdk: "bundle" | "runtime";
 }
 
 /** Packages that read files next to their code, which a bundle does not contain. */
 const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
 
+/** Checks whether a package is not bundled, for the module that imports it. */
+export type ExternalCheck = (name: string, importer?: string) => boolean;
+
+/** The AWS SDK without signers: Lambda's runtime is not known to have all of them. */
+const RUNTIME_SDK = /^@aws-sdk\/(?!.*-signer$)/;
+const SDK_MODULE = /[/\\]@aws-sdk[/\\]/;
+
 /**
  * Creates a check for packages that are not bundled.
  *
  * @param configured Package names; `@aws-sdk/*` matches all packages of a scope.
+ * @param awsSdk Where the function finds the AWS SDK. What a bundled part of it imports is bundled too.
  */
-export function createExternalCheck(configured: readonly string[]): (name: string) => boolean {
+export function createExternalCheck(
+  configured: readonly string[],
+  awsSdk: Parts["awsSdk"] = "bundle",
+): ExternalCheck {
   const external = [...configured, ...NEVER_BUNDLED];
-  return (name) =>
+  return (name, importer = "") =>
     external.some((each) =>
       each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1)))
-    );
+    ) || awsSdk === "runtime" && RUNTIME_SDK.test(name) && !SDK_MODULE.test(importer);
 }
 
 /** Packages that load native code for others. */
@@ -70,7 +83,10 @@ export function isNativePackage(folder: string): boolean {
 export function selectParts(
   name: string,
   needs: Needs,
-  { databaseProviders, betterAuth = [] }: Pick<BuildSettings, "betterAuth" | "databaseProviders">,
+  { databaseProviders, betterAuth = [], awsSdk }: Pick<
+    BuildSettings,
+    "awsSdk" | "betterAuth" | "databaseProviders"
+  >,
 ): Parts {
   const found = needs.anyProvider
     ? DEPLOYABLE
@@ -80,14 +96,15 @@ export function selectParts(
     betterAuth: needs.betterAuth || betterAuth.some((each) => each === name || each === "*"),
     apiKeys: needs.apiKeys,
     jwt: needs.jwt,
+    // only the runtimes that AWS manages are known to have it
+    awsSdk: awsSdk ?? (needs.hasImage ? "bundle" : "runtime"),
   };
 }
 
 /** Options of {@link optionalPartsPlugin}. */
-export interface OptionalPartsOptions extends Omit<Parts, "providers"> {
+export interface OptionalPartsOptions extends Omit<Parts, "awsSdk" | "providers"> {
   readonly paths: ModulePaths;
-  /** Checks whether a package is not bundled. */
-  readonly isExternal: (name: string) => boolean;
+  readonly isExternal: ExternalCheck;
 }
 
 /**
@@ -101,9 +118,9 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
   return {
     name: "optional parts",
     setup(build): void {
-      build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      build.onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) => {
         const name = toBareSpecifier(path);
-        return kind !== "entry-point" && isExternal(getPackageName(name))
+        return kind !== "entry-point" && isExternal(getPackageName(name), importer)
           ? { path: name, external: true }
           : undefined;
       });

@@ -2,6 +2,7 @@ import type { BuilderClient } from "../../database/queries/build_statement.ts";
 import type { DeclaredStatement } from "../../database/queries/define_statement.ts";
 import { DrizzleClients } from "../../database/session/client.ts";
 import { Dialect } from "../../database/session/dialect.ts";
+import { isUsedQuery } from "../grants/query_needs.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 
@@ -9,7 +10,9 @@ import type { LoadedFunction } from "../project/loaded_function.ts";
 export function read(fn: LoadedFunction): readonly Problem[] {
   const builder = new DrizzleClients(new Dialect(), undefined)
     .createBuilder() as unknown as BuilderClient;
-  return fn.list("defineStatement").flatMap(({ args, place }) => {
+  return fn.list("defineStatement").flatMap((definition) => {
+    const { args, place } = definition;
+    if (!isUsedQuery(fn, definition)) return [];
     try {
       (args[3] as DeclaredStatement).buildOn(builder);
       return [];

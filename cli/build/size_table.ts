@@ -1,3 +1,4 @@
+import { renderTable } from "../terminal/text_table.ts";
 import type { PackageSize } from "./sizes.ts";
 
 /** A row of the table. */
@@ -25,22 +26,15 @@ export function renderSizeTable(
   rows: readonly SizeRow[],
   mark: (text: string) => string,
 ): string[] {
-  const cells = rows.map((
-    { name, bytes, gzipBytes },
-  ) => [name, formatBytes(bytes), formatBytes(gzipBytes)]);
-  const head = ["function", "size", "gzip"];
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...cells.map((row) => row[column].length))
-  );
-  const line = ([name, size, gzip]: readonly string[], heavy: string) =>
-    `${name.padEnd(widths[0])}  ${size.padStart(widths[1])}  ${gzip.padStart(widths[2])}  ${heavy}`;
-  return [
-    line(head, "largest packages"),
-    ...rows.map(({ packages, bytes, isOver }, index) => {
-      const text = line(cells[index], listLargestPackages(packages, bytes));
-      return isOver ? mark(text) : text;
-    }),
-  ];
+  const cells = rows.map(({ name, bytes, gzipBytes, packages }) => [
+    name,
+    formatBytes(bytes),
+    formatBytes(gzipBytes),
+    listLargestPackages(packages, bytes),
+  ]);
+  const header = ["function", "size", "gzip", "largest packages"];
+  const lines = renderTable([header, ...cells], undefined, [1, 2]);
+  return lines.map((line, at) => at > 0 && rows[at - 1].isOver ? mark(line) : line);
 }
 
 /**

@@ -108,7 +108,9 @@ export function schemaType(schema: unknown, references: References): TypeText {
   const given = schema as JsonSchema & Json;
   const render = (each: unknown) => schemaType(each, references);
   if (typeof given.$ref === "string") return references.render(given.$ref, render);
-  const type = Object.hasOwn(given, "const") ? literal(given.const) : Array.isArray(given.enum)
+  // a literal of a boolean, see validation/openapi/convert.ts
+  const key = ["const", "x-const"].find((each) => Object.hasOwn(given, each));
+  const type = key !== undefined ? literal(given[key]) : Array.isArray(given.enum)
     // a nullable enum of OpenAPI 3.0 need not list null
     ? union([
       ...given.enum.map(literal),

@@ -11,7 +11,8 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { findDatabase } from "../database/database_target.ts";
 import { type CapturedRun, runCaptured } from "../terminal/run_captured.ts";
-import { renderTable } from "../database/text_table.ts";
+import type { Output } from "../terminal/output.ts";
+import { printTable } from "../terminal/text_table.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
@@ -124,6 +125,13 @@ interface CheckOutcome {
   readonly result: unknown;
 }
 
+const COLORS = {
+  ok: "green",
+  skipped: "yellow",
+  found: "red",
+  failed: "red",
+} as const satisfies Record<CheckOutcome["state"], keyof Output>;
+
 /**
  * Creates the command `trellis check all`.
  *
@@ -203,20 +211,15 @@ async function runAll(
     for (const line of detail) output.line(`  ${line}`);
     output.line();
   }
-  const paint = (cell: string, row: number, column: number): string => {
-    if (row === 0) return output.bold(cell);
-    if (column !== 1) return cell;
-    const { state } = outcomes[row - 1];
-    return state === "ok"
-      ? output.green(cell)
-      : state === "skipped"
-      ? output.yellow(cell)
-      : output.red(cell);
-  };
   const rows = outcomes.map((
     { name, state, detail },
   ) => [name, state, state === "skipped" ? detail[0] : ""]);
-  for (const line of renderTable([["check", "state", ""], ...rows], paint)) output.line(line);
+  printTable(
+    output,
+    ["check", "state", ""],
+    rows,
+    (cell, row, column) => column === 1 ? output[COLORS[outcomes[row].state]](cell) : cell,
+  );
   return { exitCode, checks: outcomes };
 }
 

@@ -65,9 +65,12 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const { config, functions } = await readProject(context);
   const file = toProjectPath(root, config.openapi.file);
   const before = await readVersion(root, against, file);
-  const { document, findings } = await buildProjectDocument(root, functions, config);
+  const { document, findings } = await output.step(
+    "Reading functions",
+    () => buildProjectDocument(root, functions, config),
+  );
   for (const finding of findings) {
-    output.line(`${output.red("error")} ${formatDiagnostic(finding)}`);
+    output.error(formatDiagnostic(finding));
   }
   // the document as clients read it
   const after = JSON.parse(JSON.stringify(document));

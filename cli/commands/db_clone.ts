@@ -13,7 +13,8 @@ import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { requireDatabase } from "../database/database_target.ts";
 import { readNumeric } from "../database/numeric_option.ts";
-import { renderTable } from "../database/text_table.ts";
+import { count } from "../terminal/generated_report.ts";
+import { printTable } from "../terminal/text_table.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -125,8 +126,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       options: wanted,
       resume: options.resume === true,
       migrations: { schema: settings.migrationsSchema, table: settings.migrationsTable },
-      onProgress: (label, done, total) =>
-        output.progress(`${renderBar(done, total)} ${label}`, done, total),
+      onProgress: output.progress,
       onMessage: (message) => output.note(message),
     });
     output.endProgress();
@@ -183,20 +183,13 @@ function readOptions(
   };
 }
 
-const BAR_WIDTH = 20;
-
-function renderBar(done: number, total: number): string {
-  const filled = total === 0 ? 0 : Math.min(BAR_WIDTH, Math.floor(BAR_WIDTH * done / total));
-  return `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
-}
-
 function report(
   output: Output,
   { refusals, warnings, tables, resumed }: CloneOutcome,
   { mode }: CloneOptions,
 ): void {
   for (const warning of warnings) output.warn(warning);
-  for (const refusal of refusals) output.line(`${output.red("error")} ${refusal}`);
+  for (const refusal of refusals) output.error(refusal);
   if (refusals.length > 0) return output.line("Nothing was cloned");
   const rows = tables.map(({ schema, name, source, target }) => [
     `${schema}.${name}`,
@@ -204,24 +197,27 @@ function report(
     String(target),
     source === target ? "" : "differs",
   ]);
-  if (rows.length > 0) {
-    const paint = (cell: string, row: number, column: number): string =>
-      row === 0 ? output.bold(cell) : column === 3 ? output.red(cell) : cell;
-    for (const line of renderTable([["table", "source", "target", ""], ...rows], paint)) {
-      output.line(line);
-    }
-  }
+  printTable(
+    output,
+    ["table", "source", "target", ""],
+    rows,
+    (cell, _, column) => column === 3 ? output.red(cell) : cell,
+  );
   const differ = rows.filter(([, , , mark]) => mark !== "").length;
   const total = tables.reduce((sum, { target }) => sum + target, 0);
   output.line(
     differ > 0
       ? output.red(
-        `${differ} tables differ: the source or the target was changed during the clone`,
+        `${
+          count(differ, "table differs", "tables differ")
+        }: the source or the target was changed during the clone`,
       )
       : output.green(
         mode === "schema"
           ? "The schema is cloned"
-          : `${tables.length} tables, ${total} rows${resumed ? " (resumed)" : ""}: complete`,
+          : `${count(tables.length, "table")}, ${count(total, "row")}${
+            resumed ? " (resumed)" : ""
+          }: complete`,
       ),
   );
 }

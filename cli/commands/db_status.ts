@@ -7,7 +7,8 @@ import {
 } from "../terminal/command.ts";
 import { migrationOptions } from "../database/database_options.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
-import { renderTable } from "../database/text_table.ts";
+import type { Output } from "../terminal/output.ts";
+import { printTable } from "../terminal/text_table.ts";
 
 /** A migration with its state. */
 interface MigrationLine {
@@ -15,6 +16,15 @@ interface MigrationLine {
   readonly state: "applied" | "marked" | "pending" | "drifted" | "unfinished" | "not in the folder";
   readonly detail: string;
 }
+
+const COLORS = {
+  applied: "green",
+  marked: "green",
+  pending: "yellow",
+  "not in the folder": "yellow",
+  drifted: "red",
+  unfinished: "red",
+} as const satisfies Record<MigrationLine["state"], keyof Output>;
 
 /** The command `trellis db status`. */
 export const dbStatus: Command = {
@@ -72,23 +82,13 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const exitCode = isWrong || isBehind ? ExitCode.Found : ExitCode.Done;
 
   printFindings(output, status.findings, folder);
-  if (lines.length > 0) {
-    const paint = (cell: string, row: number, column: number): string => {
-      if (row === 0) return output.bold(cell);
-      if (column !== 1) return cell;
-      const { state } = lines[row - 1];
-      return state === "drifted" || state === "unfinished"
-        ? output.red(cell)
-        : state === "applied" || state === "marked"
-        ? output.green(cell)
-        : output.yellow(cell);
-    };
-    const rows = [
-      ["migration", "state", ""],
-      ...lines.map(({ tag, state, detail }) => [tag, state, detail]),
-    ];
-    for (const line of renderTable(rows, paint)) output.line(line);
-  }
+  const rows = lines.map(({ tag, state, detail }) => [tag, state, detail]);
+  printTable(
+    output,
+    ["migration", "state", ""],
+    rows,
+    (cell, row, column) => column === 1 ? output[COLORS[lines[row].state]](cell) : cell,
+  );
   const found = status.findings.length === 0 ? "" : ` (${countFindings(status.findings)})`;
   output.line(`${output.bold(label)}: ${summarize(lines)}${found}`);
   return {

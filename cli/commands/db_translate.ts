@@ -8,12 +8,13 @@ import type { SqlSource } from "../../distsql/findings/translate_sources.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
-import { findConfigFile } from "../config/config_file.ts";
+import { findConfigFile } from "../discovery/config_file.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import type { TranslationChange } from "../database/translate_sql.ts";
 import { hasErrors, printFindings } from "../database/print_findings.ts";
+import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 
@@ -113,7 +114,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   } else if (!output.isJson) {
     const warnings = findings.filter(({ severity }) => severity === "warning").length;
     output.note(
-      `${refused} cannot be translated, ${warnings} warnings, ${changes.length} changes` +
+      `${refused} cannot be translated, ${count(warnings, "warning")}, ${
+        count(changes.length, "change")
+      }` +
         (options.check === true ? "" : ": no SQL was written"),
     );
   }

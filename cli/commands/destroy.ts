@@ -5,6 +5,7 @@ import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { showPlan } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
+import { count } from "../terminal/generated_report.ts";
 
 /** The command `trellis destroy`. */
 export const destroy: Command = {
@@ -75,7 +76,7 @@ async function destroyStage(deployment: Deployment): Promise<CommandResult> {
   await terraform.apply(saved);
   if (sources.some(({ service, existing }) => service === "ssm" && existing === undefined)) {
     const deleted = await secrets.deleteParameters();
-    output.line(`${deleted.length} parameters deleted`);
+    output.line(`${count(deleted.length, "parameter")} deleted`);
   }
   output.line(output.green(`${prefix} is destroyed`));
   return finish(ExitCode.Done);

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../terminal/command.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
@@ -20,6 +21,9 @@ export const dev: Command = {
     "The database is an embedded Postgres in .trellis/dev, which is migrated, and seeded when it is\n" +
     "new (dev.seed). Variables come from the shell, then .env, then the defaults of this command:\n" +
     "DATABASE_*, secrets that are generated once, and AWS endpoints that point to this server.",
+    "A new migration is applied as soon as it is saved, unless it was generated, loses data or fails on\n" +
+    "present rows: it then waits until you type m and press Enter, or confirm it on the page. After a\n" +
+    "change of an applied file that was not pushed, the database is built again in the same way.",
     "The page at /_trellis shows functions, calls with log lines and spans, tables, jobs, mails and\n" +
     "sent messages. The relay of jobs is called each minute, and when a job is due.\n" +
     "It invokes queue, topic, event, schedule, storage, websocket, authorizer and standalone\n" +
@@ -115,7 +119,11 @@ async function run(context: CommandContext): Promise<ExitCode> {
         path,
       })),
     });
+    const stopListening = context.canAsk
+      ? onLine(process.stdin, "m", () => void server.confirmMigrations())
+      : () => {};
     await signals.stopped;
+    stopListening();
     output.note("\nStopping …");
     await server.stop();
     return ExitCode.Done;
@@ -123,6 +131,24 @@ async function run(context: CommandContext): Promise<ExitCode> {
     signals.restore();
     await stopEsbuild();
   }
+}
+
+/**
+ * Calls a function each time a line is entered on the terminal.
+ *
+ * @param line The line without spaces around it.
+ * @returns Stops listening, so that the process can end.
+ */
+export function onLine(
+  input: NodeJS.ReadableStream,
+  line: string,
+  listener: () => void,
+): () => void {
+  const lines = createInterface({ input });
+  lines.on("line", (text) => {
+    if (text.trim() === line) listener();
+  });
+  return () => lines.close();
 }
 
 function readPort(given: string | boolean | undefined): number | undefined {

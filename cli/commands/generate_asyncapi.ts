@@ -52,7 +52,10 @@ async function run(context: CommandContext): Promise<CommandResult> {
   ]);
   const { config, functions } = await readProject(context);
   const info = readInfo(root, config.openapi);
-  const built = await buildAsyncApi(root, functions, info, config);
+  const built = await output.step(
+    "Reading functions",
+    () => buildAsyncApi(root, functions, info, config),
+  );
   const errors = built.findings;
   const file = toProjectPath(root, config.asyncapi.file);
   const operations = Object.keys(built.document.operations);

@@ -71,7 +71,8 @@ interface Source {
 async function buildDocument(context: CommandContext): Promise<Source> {
   const { buildProjectDocument } = await import("../openapi/project_document.ts");
   const { config, functions } = await readProject(context);
-  return { config, ...await buildProjectDocument(context.root, functions, config) };
+  const build = () => buildProjectDocument(context.root, functions, config);
+  return { config, ...await context.output.step("Reading functions", build) };
 }
 
 /** Reads a document. The project needs no functions then. */

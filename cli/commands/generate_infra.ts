@@ -5,6 +5,7 @@ import {
   ExitCode,
 } from "../terminal/command.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
+import { count } from "../terminal/generated_report.ts";
 import type { InfraFunction, TerraformVariable } from "../infra/infra_plan.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 
@@ -57,7 +58,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   return finishGenerated(generateInfra, context, {
     ...plan,
     kept: "warning",
-    summary: `${context.output.bold(`${functions.length} functions`)}, ${fileCount} files`,
+    summary: `${context.output.bold(count(functions.length, "function"))}, ${
+      count(fileCount, "file")
+    }`,
     result: {
       functions: functions.map(describeFunction),
       variables: plan.variables.map(describeVariable),

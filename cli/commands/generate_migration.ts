@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFiles } from "../auth_schema/migration_file.ts";
@@ -10,10 +10,16 @@ import { isDeployedToDistSql, namesDistSql } from "../database/deployed_to_dists
 import { printFindings } from "../database/print_findings.ts";
 import { sourceFiles } from "../discovery/source_files.ts";
 import { applyGeneratedFiles, type FileChange, toProjectPath } from "../files/generated_files.ts";
+import { isLocked } from "../files/instance_lock.ts";
 import { count } from "../terminal/generated_report.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { parseDecisions } from "../schema_migration/decisions.ts";
-import { type Difference, renderStep, type Step } from "../schema_migration/difference.ts";
+import {
+  type Difference,
+  GENERATED_HEAD,
+  renderStep,
+  type Step,
+} from "../schema_migration/difference.ts";
 
 /** The command `trellis generate migration`. */
 export const generateMigration: Command = {
@@ -85,11 +91,15 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const config = await readProjectConfig(context);
   const files = listSchemaFiles(root, config);
   const folder = resolve(root, config.database.migrationsDir);
-  const difference = await planDifference({
-    migrationsFolder: existsSync(folder) ? folder : undefined,
-    exports: await loadSchema(root, files),
-    decisions,
-  });
+  const difference = await context.output.step(
+    "Comparing the schema with the migrations",
+    async () =>
+      await planDifference({
+        migrationsFolder: existsSync(folder) ? folder : undefined,
+        exports: await loadSchema(root, files),
+        decisions,
+      }),
+  );
   const changes = planFiles(root, config, name, difference.steps);
   const findings = changes.length === 0 ? [] : await findRefused(root, config, changes);
   const isRefused = findings.some(({ severity }) => severity === "error");
@@ -134,7 +144,7 @@ function planFiles(
     folder,
     present: existsSync(folder) ? readMigrationFolder(folder) : undefined,
     name,
-    head: "Written by trellis generate migration. Read it before you apply it.",
+    head: GENERATED_HEAD,
     statements: steps.map(renderStep),
     nowMs: Date.now(),
   });
@@ -163,10 +173,10 @@ interface Outcome {
   readonly isBlocked: boolean;
 }
 
-function report({ output, options }: CommandContext, outcome: Outcome): void {
+function report({ root, output, options }: CommandContext, outcome: Outcome): void {
   const { difference: { steps, problems, kept }, changes, findings, isBlocked } = outcome;
   const isWritten = options.check !== true && options["dry-run"] !== true && !isBlocked;
-  for (const problem of problems) output.line(`${output.red("error")} ${problem}`);
+  for (const problem of problems) output.error(problem);
   printFindings(output, findings, changes[0] === undefined ? "" : dirname(changes[0].path));
   for (const { sql, risk } of steps) {
     if (options["dry-run"] === true) output.line(`${sql};`);
@@ -178,15 +188,25 @@ function report({ output, options }: CommandContext, outcome: Outcome): void {
         "tables, columns, indexes and constraints",
     );
   }
+  const isServed = isLocked(join(root, ".trellis", "dev", "lock"));
   const word = options.check === true ? "missing" : "planned";
   if (!isBlocked) {
     for (const { path, change } of changes) output.line(`${isWritten ? change : word} ${path}`);
   }
-  output.line(`${output.bold(count(steps.length, "statement"))}: ${describe(outcome, isWritten)}`);
+  output.line(
+    `${output.bold(count(steps.length, "statement"))}: ${describe(outcome, isWritten, isServed)}`,
+  );
 }
 
-function describe({ changes, isBlocked }: Outcome, isWritten: boolean): string {
+function describe(
+  { changes, isBlocked }: Outcome,
+  isWritten: boolean,
+  isServed: boolean,
+): string {
   if (isBlocked) return "nothing was written";
   if (changes.length === 0) return "the migrations match the schema";
-  return isWritten ? "read the file, then trellis db migrate" : "nothing was written";
+  if (!isWritten) return "nothing was written";
+  return isServed
+    ? "read the file, then type m and press Enter in trellis dev, which holds it"
+    : "read the file, then trellis db migrate";
 }

@@ -72,10 +72,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const tryIt = readTryIt(options);
   const { functions, config } = await readProject(context);
   const openapi = { ...config.openapi, ...version && { openapiVersion: version } };
-  const { document, findings, warnings, undescribed } = await buildProjectDocument(
-    root,
-    functions,
-    { ...config, openapi },
+  const { document, findings, warnings, undescribed } = await output.step(
+    "Reading functions",
+    () => buildProjectDocument(root, functions, { ...config, openapi }),
   );
   const errors = [...findings].sort(compareLocations);
   const file = toProjectPath(root, openapi.file);

@@ -13,6 +13,7 @@ import {
 } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
+import { count } from "../terminal/generated_report.ts";
 import { planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import { readProject } from "../config/read_project.ts";
 
@@ -64,16 +65,21 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const { config } = project;
   const unchecked = await checkAuthTables(root, config);
   if (unchecked !== undefined) output.warn(unchecked);
+  const migrations = readMigrations(resolve(root, config.database.migrationsDir));
   const analysis = await analysePermissions({
     root,
     functions: project.functions,
     extra: config.permissions.functions,
+    created: listCreatedFunctions(migrations),
     onProgress: (done, total) => output.progress("Loading functions", done, total),
   });
   output.endProgress();
   const { functions } = analysis;
   const { errors, missed, ...grants } = applyExplicitGrants(analysis, config);
-  const warnings = [...grants.warnings, ...await checkMigrationsFor(functions, root, config)];
+  const warnings = [
+    ...grants.warnings,
+    ...await findUncreated(functions, migrations, config.database.migrationsDir),
+  ];
   const { files, roles } = renderPermissionFiles(functions, {
     dir: toProjectPath(root, config.permissions.dir),
     terraformFile: toProjectPath(root, config.permissions.terraformFile),
@@ -92,9 +98,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
     hints: analysis.hints,
     changes,
     kept: "error",
-    summary: `${
-      output.bold(`${functions.length} functions`)
-    }, ${analysis.queryCount} queries, ${roles.size} roles`,
+    summary: `${output.bold(count(functions.length, "function"))}, ${
+      count(analysis.queryCount, "query", "queries")
+    }, ${count(roles.size, "role")}`,
     advice: ". Correct them, or list the grants in permissions.functions of trellis.config.ts",
     result: {
       functions: functions.map(({ name, file, usesDatabase, tables }) => ({
@@ -112,21 +118,34 @@ async function run(context: CommandContext): Promise<CommandResult> {
   });
 }
 
-/** Finds what no migration creates; nothing in a project without migrations. */
-async function checkMigrationsFor(
-  functions: readonly FunctionPermissions[],
-  root: string,
-  config: ResolvedConfig,
-): Promise<Finding[]> {
-  const folder = resolve(root, config.database.migrationsDir);
-  if (!existsSync(folder)) return [];
-  const { files } = readMigrationFolder(folder);
-  if (files.length === 0) return [];
-  const { readDeclaredSchema } = await import(
-    "../../distsql/schema/fold_statement.ts"
+/** Reads the SQL of the migrations; nothing in a project without migrations. */
+function readMigrations(folder: string): string[] {
+  return existsSync(folder) ? readMigrationFolder(folder).files.map(({ sql }) => sql) : [];
+}
+
+/** Lists the names of the functions that migrations create, without their schemas. */
+function listCreatedFunctions(migrations: readonly string[]): Set<string> {
+  const part = '(?:"[^"]+"|[\\w$]+)';
+  const pattern = new RegExp(
+    `\\bcreate\\s+(?:or\\s+replace\\s+)?function\\s+(?:${part}\\s*\\.\\s*)?(?:"([^"]+)"|([\\w$]+))`,
+    "gi",
   );
-  const declared = readDeclaredSchema(files.map(({ sql }) => sql));
-  return findMissingTables(functions, declared, config.database.migrationsDir);
+  return new Set(
+    migrations.flatMap((sql) =>
+      [...sql.matchAll(pattern)].map(([, quoted, plain]) => quoted ?? plain.toLowerCase())
+    ),
+  );
+}
+
+/** Finds what no migration creates. */
+async function findUncreated(
+  functions: readonly FunctionPermissions[],
+  migrations: readonly string[],
+  folder: string,
+): Promise<Finding[]> {
+  if (migrations.length === 0) return [];
+  const { readDeclaredSchema } = await import("../../distsql/schema/fold_statement.ts");
+  return findMissingTables(functions, readDeclaredSchema(migrations), folder);
 }
 
 /**

@@ -3,10 +3,17 @@ import process from "node:process";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode } from "../terminal/command.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
-import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
+import {
+  DATABASE_NAMES,
+  type DatabaseName,
+  getProjectCommands,
+  type ProjectRuntime,
+  readPackageManager,
+  TEMPLATE_NAMES,
+  type TemplateName,
+} from "../init/project_choices.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
-import { PROJECT_COMMANDS, type ProjectRuntime } from "../init/project_runtime.ts";
-import { findConfigFile } from "../config/config_file.ts";
+import { findConfigFile } from "../discovery/config_file.ts";
 
 /** The command `trellis init`. */
 export const init: Command = {
@@ -14,11 +21,14 @@ export const init: Command = {
   summary: "Creates a project with routes, a table, sign-up, sessions and tests.",
   description: [
     "Writes a small API to an empty folder: a health route, a table with declared queries and a\n" +
-    "migration, a test, and scripts for the commands of this CLI. It asks no questions and installs\n" +
-    "nothing.",
+    "migration, a test, and scripts for the commands of this CLI. It installs nothing.",
     "notes: notes of users, with sign-up, sign-in and sign-out. api: notes without accounts. accounts:\n" +
     "notes, and accounts with verification and password reset by mail. jobs: orders with a background\n" +
-    "job and a POST that clients can repeat.",
+    "job and a POST that clients can repeat. empty: a health route, and no tables.",
+    "Every project is developed and tested on an embedded PostgreSQL. --database chooses what it is\n" +
+    "deployed to: postgres is any server by its address, aurora-dsql a cluster of the project, neon a\n" +
+    "database at Neon, rds-data an Aurora cluster behind the Data API. Without it, the command asks on\n" +
+    "a terminal, and takes postgres elsewhere.",
     "A folder that contains anything except .git is not changed. With --ci a project gets the workflow\n" +
     "and infra-ci/, if it has neither.",
   ],
@@ -31,9 +41,15 @@ export const init: Command = {
     name: "template",
     value: "name",
     values: TEMPLATE_NAMES,
-    description: `${TEMPLATE_NAMES.slice(0, -1).join(", ")} or ${
-      TEMPLATE_NAMES.at(-1)
-    }. Default: notes.`,
+    description: `${listNames(TEMPLATE_NAMES)}. Default: ${TEMPLATE_NAMES[0]}.`,
+  }, {
+    name: "database",
+    value: "name",
+    values: DATABASE_NAMES,
+    description: `${listNames(DATABASE_NAMES)}. Default: ${DATABASE_NAMES[0]}.`,
+  }, {
+    name: "yes",
+    description: "Take the defaults instead of asking.",
   }, {
     name: "runtime",
     value: "name",
@@ -46,6 +62,7 @@ export const init: Command = {
   }],
   examples: [
     ["trellis init my-api", "create a project in my-api/"],
+    ["trellis init my-api --template empty --database neon", "without an example, for Neon"],
     ["trellis init my-api --template accounts", "with verification and password reset by mail"],
     ["trellis init my-api --runtime deno", "create a project for Deno"],
     ["trellis init my-api --ci", "with continuous deployment"],
@@ -59,7 +76,13 @@ export const init: Command = {
   run,
 };
 
-async function run({ root, cwd, args, options, output }: CommandContext): Promise<CommandResult> {
+/** Lists names in a sentence: `a, b or c`. */
+function listNames(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
+async function run(context: CommandContext): Promise<CommandResult> {
+  const { root, cwd, args, options, output } = context;
   const own = process.versions.deno === undefined ? "node" : "deno";
   const runtime = (options.runtime ?? own) as ProjectRuntime;
   const template = (options.template ?? TEMPLATE_NAMES[0]) as TemplateName;
@@ -74,13 +97,20 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   if (existing.length > 0) {
     const error = `${folder} is not empty: it contains ${summarizeList(existing)}. ` +
       `Nothing was written. Use a new or empty folder`;
-    output.line(`${output.red("error")} ${error}`);
+    output.error(error);
     return { exitCode: ExitCode.Found, folder, error, inTheWay: existing };
   }
-  const files = createProjectFiles(name, runtime, { template, withCi: options.ci === true });
+  const database = await chooseDatabase(context);
+  const manager = readPackageManager(process.env.npm_config_user_agent);
+  const files = createProjectFiles(name, runtime, {
+    template,
+    database,
+    manager,
+    withCi: options.ci === true,
+  });
   writeProject(folder, files);
 
-  const { install, test, run: task } = PROJECT_COMMANDS[runtime];
+  const { install, test, run: task } = getProjectCommands(runtime, manager);
   const path = relative(cwd, folder);
   const next = [
     ...path === "" ? [] : [`cd ${/^[\w./-]+$/.test(path) ? path : JSON.stringify(path)}`],
@@ -99,9 +129,29 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     name,
     runtime,
     template,
+    database,
     files: [...files.keys()],
     next,
   };
+}
+
+/**
+ * Returns the database of the options; without one, asks for it on a terminal, where an empty answer is
+ * the default.
+ */
+async function chooseDatabase(
+  { options, output, canAsk, ask }: CommandContext,
+): Promise<DatabaseName> {
+  const [fallback] = DATABASE_NAMES;
+  if (options.database !== undefined) return options.database as DatabaseName;
+  if (options.yes === true || !canAsk) return fallback;
+  while (true) {
+    const answer = await ask(`Database: ${listNames(DATABASE_NAMES)} [${fallback}] `);
+    if (answer === undefined || answer === "") return fallback;
+    const found = DATABASE_NAMES.find((name) => name === answer);
+    if (found !== undefined) return found;
+    output.note(`${JSON.stringify(answer)} is none of them`);
+  }
 }
 
 /**

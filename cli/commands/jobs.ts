@@ -8,7 +8,7 @@ import {
 } from "../terminal/command.ts";
 import type { JobState } from "../../jobs/job_admin.ts";
 import { databaseOptions } from "../database/database_options.ts";
-import { renderTable } from "../database/text_table.ts";
+import { printTable } from "../terminal/text_table.ts";
 import { count } from "../terminal/generated_report.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
@@ -66,7 +66,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
     (job.lastError ?? "").split("\n")[0],
   ]);
   const header = ["id", "job", "state", "attempts", "enqueued (UTC)", "last error"];
-  if (rows.length > 0) { for (const line of renderTable([header, ...rows])) output.line(line); }
+  printTable(output, header, rows);
   output.line(`${output.bold(label)}: ${count(jobs.length, "job")}`);
   return { exitCode: ExitCode.Done, database: label, jobs };
 }
@@ -133,6 +133,7 @@ export const jobsRetry: Command = {
   name: "jobs retry",
   summary: "Sends dead or cancelled background jobs again.",
   description: [
+    "Also a running job whose lease has ended: its worker has died, or no worker knows it. " +
     "A job gets as many attempts as a new one. It runs when " +
     "a worker or the relay looks at the table.",
   ],
@@ -150,7 +151,10 @@ export const jobsRetry: Command = {
 export const jobsCancel: Command = {
   name: "jobs cancel",
   summary: "Cancels background jobs that are queued or dead.",
-  description: ["A job that runs is not stopped. Cancelled jobs are kept for a day."],
+  description: [
+    "Also a running job whose lease has ended. A job that runs is not stopped. " +
+    "Cancelled jobs are kept for a day.",
+  ],
   args: [ARGUMENT],
   options: OPTIONS,
   examples: [
@@ -204,9 +208,9 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
 /** Says why a job was not changed. */
 function describeUnchanged(what: Change, job: { readonly state: string } | undefined): string {
   const { done, states } = WORDS[what];
-  return job === undefined
-    ? "no job has this id"
-    : `the job is ${job.state}, and only ${states} jobs can be ${done}`;
+  if (job === undefined) return "no job has this id";
+  const lease = job.state === "running" ? ", or a running one whose lease has ended" : "";
+  return `the job is ${job.state}, and only ${states} jobs can be ${done}${lease}`;
 }
 
 /**

@@ -5,10 +5,11 @@ import {
   ExitCode,
   UsageError,
 } from "../terminal/command.ts";
-import { renderTable } from "../database/text_table.ts";
-import { readStageSecrets } from "../secrets/read_secrets.ts";
-import { STAGE_OPTION } from "../stages/stage_name.ts";
-import { generateSecret } from "../secrets/secret_values.ts";
+import { printTable } from "../terminal/text_table.ts";
+import type { PlannedSource } from "../infra/sources.ts";
+import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
+import { generateSecret, openSecretValues, type SecretValues } from "../secrets/secret_values.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
 
 /** The command `trellis secrets list`. */
 export const secretsList: Command = {
@@ -40,9 +41,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
       states[index],
       source.users.join(", "),
     ]);
-    for (const line of renderTable([["name", "in AWS", "value", "functions"], ...rows])) {
-      output.line(line);
-    }
+    printTable(output, ["name", "in AWS", "value", "functions"], rows);
   }
   return {
     exitCode,
@@ -92,7 +91,7 @@ async function set(context: CommandContext): Promise<CommandResult> {
   const { stage, sources, values } = found;
   const source = sources.find(({ variable }) => variable === name);
   const fail = (error: string): CommandResult => {
-    output.line(`${output.red("error")} ${error}`);
+    output.error(error);
     return { exitCode: ExitCode.Found, name, stage, error };
   };
   if (source === undefined) {
@@ -128,4 +127,35 @@ async function readValue(context: CommandContext, name: string): Promise<string>
     throw new UsageError(`There is no value on standard input: trellis secrets set ${name} < file`);
   }
   return text;
+}
+
+/** The secrets and parameters of one stage. */
+interface StageSecrets {
+  readonly stage: string;
+  readonly sources: readonly PlannedSource[];
+  readonly values: SecretValues;
+}
+
+/**
+ * Reads which secrets and parameters the functions of the project need in a stage.
+ *
+ * @param context The command, with the option `--stage`.
+ * @returns They, or the result of the command after the errors of the sources were printed.
+ */
+async function readStageSecrets(
+  context: CommandContext,
+): Promise<StageSecrets | CommandResult> {
+  const { root, options, output } = context;
+  const stage = readStage(options);
+  const [{ planFiles }, { getStageRegion, resolveStage }] = await Promise.all([
+    import("../infra/plan_files.ts"),
+    import("../stages/stage_settings.ts"),
+  ]);
+  const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
+  if (errors.length > 0) {
+    for (const error of errors) output.error(formatDiagnostic(error));
+    return { exitCode: ExitCode.Found, errors };
+  }
+  const region = getStageRegion(resolveStage(config.infra, projectName, stage));
+  return { stage, sources: secrets, values: openSecretValues(`${projectName}-${stage}`, region) };
 }

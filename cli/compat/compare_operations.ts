@@ -8,7 +8,7 @@ import {
   type OperationVersion,
   type Reporter,
 } from "./operation_parts.ts";
-import { asSchema, type Json, resolveView } from "./schema_view.ts";
+import { asSchema, type Json, listTypes, resolvePointer, resolveView } from "./schema_view.ts";
 
 /**
  * Compares two versions of an operation.
@@ -16,12 +16,15 @@ import { asSchema, type Json, resolveView } from "./schema_view.ts";
  * @param now The new version.
  */
 export function compareOperations(old: OperationVersion, now: OperationVersion): Change[] {
-  const createReporter = (direction: Change["direction"]): Reporter => (message, isBreaking) => ({
-    operation: old.name,
-    direction,
-    isBreaking,
-    message,
-  });
+  function createReporter(direction: Change["direction"]): Reporter {
+    const report = (message: string, isBreaking: boolean): Change => ({
+      operation: old.name,
+      direction,
+      isBreaking,
+      message,
+    });
+    return Object.assign(report, { direction });
+  }
   const request = createReporter("request");
   return [
     ...compareSecurity(old, now, request),
@@ -31,16 +34,28 @@ export function compareOperations(old: OperationVersion, now: OperationVersion):
   ];
 }
 
-/** Each old alternative must satisfy a new one. */
+/** Each old alternative must satisfy a new one, and be sent in the same way. */
 function compareSecurity(old: OperationVersion, now: OperationVersion, report: Reporter): Change[] {
   const [before, after] = [listSecurity(old), listSecurity(now)];
-  if (isDeepStrictEqual(before, after)) return [];
+  const common = new Set(before.flat().filter((name) => after.flat().includes(name)));
+  const changed = [...common]
+    .filter((name) => !isDeepStrictEqual(getScheme(name, old), getScheme(name, now)))
+    .map((name) => report(`the security scheme ${name} changed`, true));
+  if (isDeepStrictEqual(before, after)) return changed;
   const isKept = before.every((held) =>
     after.some((needed) => needed.every((name) => held.includes(name)))
   );
   const describe = (alternatives: string[][]) =>
     alternatives.map((names) => names.join(" and ") || "none").join(" or ");
-  return [report(`security was ${describe(before)} and is ${describe(after)}`, !isKept)];
+  const message = `security was ${describe(before)} and is ${describe(after)}`;
+  return [...changed, report(message, !isKept)];
+}
+
+/** How a credential is sent: `bearerFormat` is a comment. */
+function getScheme(name: string, { document }: OperationVersion): Json {
+  const { description: _, bearerFormat: __, ...scheme } =
+    resolvePointer(document, `#/components/securitySchemes/${name}`) ?? {};
+  return scheme;
 }
 
 function listSecurity({ operation, document }: OperationVersion): string[][] {
@@ -69,8 +84,13 @@ function compareParameters(
       const demanded = isRequired && known.required !== true
         ? [report(`the parameter ${key} is required`, true)]
         : [];
+      const isSentAlike = isDeepStrictEqual(
+        describeText(known, old.document),
+        describeText(parameter, now.document),
+      );
       return [
         ...demanded,
+        ...isSentAlike ? [] : [report(`the parameter ${key} is written in another way`, true)],
         ...compareSchemas(
           { schema: getSchema(known), document: old.document },
           { schema: getSchema(parameter), document: now.document },
@@ -80,6 +100,18 @@ function compareParameters(
       ];
     }),
   ];
+}
+
+/** Describes how lists and objects become the text of a parameter, with the defaults of OpenAPI. */
+function describeText(parameter: Json, document: Json): unknown {
+  const { content, style, explode } = parameter;
+  if (content !== undefined) return Object.keys(content as Json);
+  const { schema } = resolveView({ schema: asSchema(parameter.schema), document });
+  const types = listTypes(schema);
+  if (!types.includes("array") && !types.includes("object")) return "one value";
+  const isForm = style === undefined && /^(?:query|cookie)$/.test(String(parameter.in));
+  const given = style ?? (isForm ? "form" : "simple");
+  return [given, explode ?? given === "form"];
 }
 
 /** Lists parameters by place and name; those of a path by where the path has them. */

@@ -12,7 +12,8 @@ const LIMITS: readonly (readonly [keyword: string, type: string, sign: 1 | -1])[
 ];
 
 /** Lists the limits of a size or number that are stricter. */
-export function compareLimits(from: Json, to: Json, path: string): Narrowing[] {
+export function compareLimits(given: Json, wanted: Json, path: string): Narrowing[] {
+  const [from, to] = [given, wanted].map(withFormatLimits);
   const types = listTypes(from);
   const sizes = LIMITS.filter(([keyword, type, sign]) => {
     if (to[keyword] === undefined || !types.includes(type)) return false;
@@ -31,6 +32,17 @@ export function compareLimits(from: Json, to: Json, path: string): Narrowing[] {
     return isFine ? [] : [{ path, message: describeLimit(closed in to ? closed : open, to) }];
   });
   return [...sizes, ...numbers];
+}
+
+/** Adds the limits of the format `int32`. The other formats of numbers have none that JSON has not. */
+function withFormatLimits(schema: Json): Json {
+  if (schema.format !== "int32") return schema;
+  const { minimum = -Infinity, maximum = Infinity } = schema as Record<string, number | undefined>;
+  return {
+    ...schema,
+    minimum: Math.max(minimum, -(2 ** 31)),
+    maximum: Math.min(maximum, 2 ** 31 - 1),
+  };
 }
 
 /** Returns a bound times its sign, so that a greater one is always wider. */

@@ -11,18 +11,24 @@ import {
   resolveView,
   type SchemaView,
   splitVariants,
+  type ValueDirection,
 } from "./schema_view.ts";
 
 /**
  * Lists the reasons why a value that fits one schema may not fit another. A keyword that cannot be
  * compared is a reason too, unless both schemas have it with the same value. Properties that an
- * object does not declare are taken as never sent.
+ * object does not declare are taken as never sent, unless it becomes strict in a request.
  *
  * @param to The schema that they must fit.
+ * @param direction A client may send more than an open object declares; a server does not.
  * @returns The reasons; none if each value fits.
  */
-export function findNarrowing(from: SchemaView, to: SchemaView): Narrowing[] {
-  return new Comparison(from.document, to.document).compare(from.schema, to.schema, "");
+export function findNarrowing(
+  from: SchemaView,
+  to: SchemaView,
+  direction: ValueDirection = "response",
+): Narrowing[] {
+  return new Comparison(from.document, to.document, direction).compare(from.schema, to.schema, "");
 }
 
 const MAX_DEPTH = 200;
@@ -30,13 +36,15 @@ const MAX_DEPTH = 200;
 class Comparison {
   readonly #from: Json;
   readonly #to: Json;
+  readonly #direction: ValueDirection;
   /** Pairs that are being compared: recursive schemas fit if nothing else is found. */
   readonly #open = new Map<Json, Set<Json>>();
   #depth = 0;
 
-  constructor(from: Json, to: Json) {
+  constructor(from: Json, to: Json, direction: ValueDirection) {
     this.#from = from;
     this.#to = to;
+    this.#direction = direction;
   }
 
   compare(given: unknown, wanted: unknown, path: string): Narrowing[] {
@@ -120,7 +128,7 @@ class Comparison {
     const wanted = listValues(to);
     const given = listValues(from);
     if (wanted !== undefined) {
-      const values = given ?? listAllValues(from);
+      const values = given ?? from["x-extensible-enum"] as unknown[] ?? listAllValues(from);
       if (values === undefined) return narrowed("may be none of the listed values");
       const refused = values.filter((value) =>
         !wanted.some((each) => isDeepStrictEqual(each, value))
@@ -137,7 +145,13 @@ class Comparison {
     if (refused.length > 0) return narrowed(`may be of the type ${refused.join(" or ")}`);
     return [
       ...compareLimits(exact, to, path),
-      ...findObjectNarrowing(exact, to, path, (a, b, at) => this.compare(a, b, at)),
+      ...findObjectNarrowing(
+        exact,
+        to,
+        path,
+        (a, b, at) => this.compare(a, b, at),
+        this.#direction,
+      ),
       ...this.#compareItems(exact, to, path),
       ...compareOthers(exact, to, path),
     ];

@@ -1,19 +1,27 @@
-import { type CompareParts, type Json, listTypes, type Narrowing } from "./schema_view.ts";
+import {
+  type CompareParts,
+  type Json,
+  listTypes,
+  type Narrowing,
+  type ValueDirection,
+} from "./schema_view.ts";
 
 /**
  * Compares the properties of objects. A property that `from` does not declare is never sent, unless
- * `additionalProperties` describes it.
+ * `additionalProperties` describes it, or a request accepts any.
  *
  * @param from The schema that values fit.
  * @param to The schema that they must fit.
  * @param path The place of the object.
  * @param compare Compares the schemas of properties.
+ * @param direction Where the objects are.
  */
 export function findObjectNarrowing(
   from: Json,
   to: Json,
   path: string,
   compare: CompareParts,
+  direction: ValueDirection,
 ): Narrowing[] {
   if (!listTypes(from).includes("object")) return [];
   const at = (name: string) => path === "" ? name : `${path}.${name}`;
@@ -26,7 +34,10 @@ export function findObjectNarrowing(
     if (Object.hasOwn(wanted, name)) return compare(schema, wanted[name], at(name));
     return compareAdditional(schema, to, at(name), compare);
   });
-  const { additionalProperties: others } = from;
+  const { additionalProperties: others = true } = from;
+  if (others === true && direction === "request") {
+    return [...missing, ...declared, ...compareAdditional({}, to, at("*"), compare)];
+  }
   if (typeof others !== "object" || others === null) return [...missing, ...declared];
   return [
     ...missing,

@@ -1,12 +1,11 @@
 import { findNarrowing } from "./narrowing.ts";
-import { asSchema, type Json } from "./schema_view.ts";
+import { asSchema, type Json, type ValueDirection } from "./schema_view.ts";
 
 /** A change between two documents. */
 export interface Change {
   /** `GET /notes` */
   readonly operation: string;
-  /** `request`: what clients send; `response`: what they receive. */
-  readonly direction: "request" | "response";
+  readonly direction: ValueDirection;
   readonly isBreaking: boolean;
   readonly message: string;
 }
@@ -20,8 +19,11 @@ export interface OperationVersion {
   readonly document: Json;
 }
 
-/** Creates a change of one operation and direction. */
-export type Reporter = (message: string, isBreaking: boolean) => Change;
+/** Creates the changes of one operation and direction. */
+export interface Reporter {
+  (message: string, isBreaking: boolean): Change;
+  readonly direction: ValueDirection;
+}
 
 /** Returns the schema of a parameter or header, which may be that of its only content. */
 export function getSchema({ schema, content }: Json): unknown {
@@ -43,6 +45,7 @@ export function compareSchemas(from: Part, to: Part, what: string, report: Repor
   const narrowings = findNarrowing(
     { ...from, schema: asSchema(from.schema) },
     { ...to, schema: asSchema(to.schema) },
+    report.direction,
   );
   if (narrowings.length > 0) {
     const messages = narrowings.map(({ path, message }) =>
@@ -53,6 +56,7 @@ export function compareSchemas(from: Part, to: Part, what: string, report: Repor
   const isWider = findNarrowing(
     { ...to, schema: asSchema(to.schema) },
     { ...from, schema: asSchema(from.schema) },
+    report.direction,
   ).length > 0;
   return isWider ? [report(`${what} changed in a compatible way`, false)] : [];
 }

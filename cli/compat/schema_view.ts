@@ -91,7 +91,9 @@ export function listTypes({ type }: Json): readonly string[] {
  * @returns The values; `undefined` if it has neither.
  */
 export function listValues(schema: Json): readonly unknown[] | undefined {
-  if ("const" in schema) return [schema.const];
+  // a literal of a boolean, see validation/openapi/convert.ts
+  const key = ["const", "x-const"].find((each) => each in schema);
+  if (key !== undefined) return [schema[key]];
   return schema.enum as readonly unknown[] | undefined;
 }
 
@@ -113,6 +115,9 @@ export interface Narrowing {
   readonly path: string;
   readonly message: string;
 }
+
+/** What clients send, or what they receive. */
+export type ValueDirection = "request" | "response";
 
 /** Compares two parts of schemas. */
 export type CompareParts = (from: unknown, to: unknown, path: string) => Narrowing[];

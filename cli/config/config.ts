@@ -1,17 +1,112 @@
+import { extname } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TablePermission } from "../../database/queries/table_permission.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
-import { ASYNCAPI_SETTINGS, type AsyncapiSettings } from "./asyncapi.ts";
-import { AUTH_SCHEMA_SETTINGS, type AuthSchemaSettings } from "./auth.ts";
 import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
-import { CLIENT_SETTINGS, type ClientSettings } from "./client.ts";
 import { DATABASE_SETTINGS, type DatabaseSettings } from "./database.ts";
-import { DEV_SETTINGS, type DevSettings } from "./dev.ts";
 import { INFRA_SETTINGS, type InfraSettings } from "./infra.ts";
 import { OPENAPI_SETTINGS, type OpenapiSettings } from "./openapi.ts";
 import { PERMISSIONS_SETTINGS, type PermissionsSettings } from "./permissions.ts";
-import { checkRules, type Rules } from "./setting_rules.ts";
-import { isObject, isText, type Resolved } from "./settings.ts";
+import {
+  checkRules,
+  isObject,
+  isText,
+  type Resolved,
+  type Rules,
+  type SettingsGroup,
+} from "./setting_rules.ts";
+
+/** Settings of `trellis generate asyncapi`. Title, version and description are those of `openapi`. */
+export interface AsyncapiSettings {
+  /**
+   * The generated document: JSON, or YAML if it ends in `.yaml` or `.yml`.
+   * @default "asyncapi.json"
+   */
+  file?: string;
+}
+
+/** Checks and defaults of {@link AsyncapiSettings}. */
+const ASYNCAPI_SETTINGS = {
+  checks: {
+    file: [
+      "a file that ends in .json, .yaml or .yml",
+      (value) => isText(value) && [".json", ".yaml", ".yml"].includes(extname(String(value))),
+    ],
+  },
+  defaults: { file: "asyncapi.json" },
+} as const satisfies SettingsGroup<AsyncapiSettings, AsyncapiSettings>;
+
+/** Settings of `trellis generate client`. */
+export interface ClientSettings {
+  /**
+   * The generated types of all routes.
+   * @default "api_types.ts"
+   */
+  file?: string;
+}
+
+/** Checks and defaults of {@link ClientSettings}. */
+const CLIENT_SETTINGS = {
+  checks: {
+    file: ["a file that ends in .ts", (value) => isText(value) && String(value).endsWith(".ts")],
+  },
+  defaults: { file: "api_types.ts" },
+} as const satisfies SettingsGroup<ClientSettings, ClientSettings>;
+
+/** Settings of `trellis generate auth-schema`. */
+export interface AuthSchemaSettings {
+  /**
+   * The file with the drizzle tables of better-auth.
+   * @default "src/auth_schema.ts"
+   */
+  schemaFile?: string;
+  /**
+   * The module that exports the `AuthConfig`, with the name of the export:
+   * `"src/auth.ts#authConfig"`.
+   * @default the modules that call `defineAuth`
+   */
+  config?: string;
+}
+
+/** Checks and defaults of {@link AuthSchemaSettings}. */
+const AUTH_SCHEMA_SETTINGS = {
+  checks: {
+    schemaFile: ["a TypeScript file", (value) => isText(value) && /\.m?ts$/.test(String(value))],
+    config: ['a module, such as "src/auth.ts#authConfig"', isText],
+  },
+  defaults: { schemaFile: "src/auth_schema.ts" },
+} as const satisfies SettingsGroup<AuthSchemaSettings, AuthSchemaSettings>;
+
+/** Settings of `trellis dev`. */
+export interface DevSettings {
+  /**
+   * The port on the loopback address.
+   * @default 8787
+   */
+  port?: number;
+  /**
+   * Seeds a new database: a `.sql` file, or a module that exports `async function seed({ db })`. It
+   * runs once, after the first migrations.
+   */
+  seed?: string;
+}
+
+/** Checks and defaults of {@link DevSettings}. */
+const DEV_SETTINGS = {
+  checks: {
+    port: [
+      "a port, 1 to 65535",
+      (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65536,
+    ],
+    seed: [
+      "a file that ends in .sql, .ts, .mts, .js or .mjs",
+      (value) => isText(value) && /\.(?:sql|m?[tj]s)$/.test(String(value)),
+    ],
+  },
+  defaults: {
+    port: 8787,
+  },
+} as const satisfies SettingsGroup<DevSettings, DevSettings>;
 
 /** The default export of `trellis.config.ts`. Paths are relative to that file. */
 export interface TrellisConfig {

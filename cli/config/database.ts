@@ -1,7 +1,7 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { Mask } from "./clone.ts";
-import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
+import { type Check, isObject, isText, type SettingsGroup } from "./setting_rules.ts";
 
 /** Settings of `trellis db`, `trellis check` and `trellis dev`. Secrets stay in the environment. */
 export interface DatabaseSettings {

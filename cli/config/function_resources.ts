@@ -1,4 +1,4 @@
-import { type Check, isObject, isText } from "./settings.ts";
+import { type Check, isObject, isText, oneOf, type Rule, TEXTS } from "./setting_rules.ts";
 
 /** The ARN of a resource, or a reference to it in Terraform files of your own. */
 export type SourceArn =
@@ -85,8 +85,7 @@ const isReference = (pattern: RegExp): Check => (value) =>
 
 const REFERENCE = 'or { reference: "aws_sqs_queue.done.arn" }';
 
-const isTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.length > 0 && value.every(isText);
+const [, isTexts] = TEXTS;
 
 const isStatement: Check = (value) => {
   if (!isObject(value)) return false;
@@ -114,10 +113,8 @@ const isUrl: Check = (value) =>
 const DESTINATION = /^arn:[^:]+:(?:sqs|sns|events|lambda):/;
 
 /** Checks of {@link FunctionResources}, with a description of valid values. */
-export const RESOURCE_CHECKS: Readonly<
-  Record<keyof FunctionResources, readonly [what: string, check: Check]>
-> = {
-  architecture: ['"arm64" or "x86_64"', (value) => value === "arm64" || value === "x86_64"],
+export const RESOURCE_CHECKS: Readonly<Record<keyof FunctionResources, Rule>> = {
+  architecture: oneOf("arm64", "x86_64"),
   layers: [
     `a list of at most 5 ARNs of layer versions, ${REFERENCE}`,
     (value) =>

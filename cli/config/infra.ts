@@ -3,7 +3,7 @@ import type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./delivery_in
 import type { EnvironmentValue } from "./environment_value.ts";
 import type { FunctionInfra } from "./function_infra.ts";
 import type { BucketInfra, BusInfra, QueueInfra } from "./named_resources.ts";
-import { isObject, isText, type SettingsGroup } from "./settings.ts";
+import { isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";
 import type { ReleaseInfra, StageInfra, StateInfra } from "./stage_infra.ts";
 
 /** Settings of mails that are sent through Amazon SES. */
@@ -187,10 +187,7 @@ export const INFRA_SETTINGS = {
       "lower-case letters, digits and hyphens",
       (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value)),
     ],
-    database: [
-      '"distsql", "postgres", "data-api" or "none"',
-      (value) => ["distsql", "postgres", "data-api", "none"].includes(String(value)),
-    ],
+    database: oneOf("distsql", "postgres", "data-api", "none"),
     environment: ["an object: { NAME: value }", isObject],
     functions: ["an object: { FunctionName: { … } }", isTable],
     queues: ["an object: { name: { … } }", isTable],

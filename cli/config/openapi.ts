@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { OpenApiVersion } from "../../validation/openapi/document.ts";
-import { isObject, isText, type SettingsGroup } from "./settings.ts";
+import { isObject, isText, oneOf, type SettingsGroup, TEXT } from "./setting_rules.ts";
 
 /** A server of the API. */
 export interface ConfiguredServer {
@@ -57,11 +57,6 @@ const isServer = (value: unknown): boolean =>
     (value.description === undefined || isText(value.description)) &&
     Object.keys(value).every((key) => key === "url" || key === "description");
 
-/** Checks for a supported version of OpenAPI. */
-function isOpenApiVersion(value: unknown): value is OpenApiVersion {
-  return value === "3.1" || value === "3.2";
-}
-
 const isExport = (value: unknown): boolean =>
   typeof value === "string" && /^[^#]+\.[mc]?[jt]sx?#\w+$/.test(value);
 
@@ -72,14 +67,14 @@ export const OPENAPI_SETTINGS = {
       "a file that ends in .json, .yaml or .yml",
       (value) => isText(value) && [".json", ".yaml", ".yml"].includes(extname(String(value))),
     ],
-    title: ["a text", isText],
-    version: ["a text", isText],
-    description: ["a text", isText],
+    title: TEXT,
+    version: TEXT,
+    description: TEXT,
     servers: [
       "a list of addresses, or of { url, description }",
       (value) => Array.isArray(value) && value.length > 0 && value.every(isServer),
     ],
-    openapiVersion: ['"3.1" or "3.2"', isOpenApiVersion],
+    openapiVersion: oneOf("3.1", "3.2"),
     schemaPrefix: [
       "a name of letters, digits and _",
       (value) => typeof value === "string" && /^\w*$/.test(value),

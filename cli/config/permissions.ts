@@ -1,5 +1,5 @@
 import type { DatabaseOperation } from "../../database/queries/table_permission.ts";
-import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
+import { type Check, isObject, isText, type SettingsGroup } from "./setting_rules.ts";
 
 /** Operations that a function may perform on a table. */
 export interface ConfiguredGrant {

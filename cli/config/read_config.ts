@@ -1,15 +1,11 @@
-import type { BuildResult, Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
 import { readFileSync, statSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import process from "node:process";
+import { dirname, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadEsbuild } from "../sources/load_esbuild.ts";
-import { toBuildError, toLoadError } from "../sources/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
-import { importBundle } from "../sources/import_bundle.ts";
+import { bundleModules, importModules, type ProjectModules } from "../sources/import_modules.ts";
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
-import { CONFIG_NAMES, findConfigFile } from "./config_file.ts";
+import { CONFIG_NAMES, findConfigFile } from "../discovery/config_file.ts";
 
 /**
  * Loads a project's configuration. Its modules run in this process, with its environment. Without a
@@ -35,42 +31,27 @@ export async function readConfig(root: string, file?: string): Promise<ResolvedC
 }
 
 async function load(root: string, path: string, name: string): Promise<unknown> {
-  const { build } = await loadEsbuild("trellis");
-  const wasMapped = process.sourceMapsEnabled;
-  try {
-    const result: BuildResult<{ write: false }> = await build({
-      // a namespace, because a module without a default export cannot be re-exported as one
-      stdin: {
-        contents: `import * as module from ${JSON.stringify(path)}; export { module };`,
-        resolveDir: root,
-      },
-      // as deep as the temporary file, which the places of the source map are relative to
-      outfile: join(root, ".trellis", "configuration", "bundle.mjs"),
-      absWorkingDir: root,
-      ...LOCAL_BUILD,
+  const modules: ProjectModules = {
+    root,
+    name,
+    command: "trellis",
+    // a namespace, because a module without a default export cannot be re-exported as one
+    source: {
+      contents: `import * as module from ${JSON.stringify(path)}; export { module };`,
+      resolveDir: root,
+    },
+    options: {
       define: { "import.meta.url": URL, "import.meta.filename": PATH, "import.meta.dirname": DIR },
-      sourcemap: "inline",
-      sourcesContent: false,
-      plugins: [modulePlaces, localResolver(root, new Map())],
-    }).catch((error) => {
-      throw toBuildError(name, error);
-    });
-    // errors name lines of the sources
-    process.setSourceMapsEnabled?.(true);
-    const { module } = await importBundle<{ module: { default?: unknown } }>(
-      root,
-      "configuration",
-      result.outputFiles[0].text,
-    ).catch((error) => {
-      throw toLoadError(name, error, root);
-    });
-    return module.default;
+      plugins: [modulePlaces],
+    },
+  };
+  try {
+    const code = await bundleModules(modules);
+    return (await importModules<{ module: { default?: unknown } }>(modules, code)).module.default;
   } catch (cause) {
     const { message } = cause as Error;
     const hasPlace = /^[^\s:]+:\d+:\d+: /.test(message);
     throw new ConfigurationError(hasPlace ? message : `${name}: ${message}`, { cause });
-  } finally {
-    process.setSourceMapsEnabled?.(wasMapped ?? false);
   }
 }
 

@@ -1,4 +1,27 @@
-import { type Check, isText } from "./settings.ts";
+/** Returns true if a value is valid. */
+export type Check = (value: unknown) => boolean;
+
+/** The checks and defaults of one group of settings. */
+export interface SettingsGroup<TSettings extends object, TDefaults extends Partial<TSettings>> {
+  /** The expected value and its check by setting: `["a folder", isText]`. */
+  readonly checks: {
+    readonly [Name in keyof Required<TSettings>]: Rule;
+  };
+  readonly defaults: TDefaults;
+}
+
+/** A group's settings after defaults are applied. */
+export type Resolved<TSettings extends object, TGroup extends { readonly defaults: object }> =
+  Readonly<
+    TSettings & Required<Pick<TSettings, keyof TGroup["defaults"] & keyof TSettings>>
+  >;
+
+/** Returns true for a string that is not blank. */
+export const isText: Check = (value) => typeof value === "string" && value.trim() !== "";
+
+/** Returns true for an object that is not an array. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The expected value of a setting, its check, and true for a value that no message may show. */
 export type Rule = readonly [what: string, check: Check, isHidden?: boolean];
@@ -61,7 +84,7 @@ export function range(least: number, most: number): Rule {
 /** Returns the rule of a setting with one of some texts. */
 export function oneOf(...values: readonly string[]): Rule {
   return [
-    values.map((value) => JSON.stringify(value)).join(" or "),
+    values.map((value) => JSON.stringify(value)).join(", ").replace(/, ("[^"]*")$/, " or $1"),
     (value) => values.includes(value as string),
   ];
 }

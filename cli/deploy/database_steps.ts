@@ -72,7 +72,8 @@ function pickVariables(
  *
  * @param dbMigrate The command that applies them from this machine.
  * @returns One line about the result.
- * @throws {StepError} If a migration failed.
+ * @throws {StepError} If a migration failed, or no database is configured that the functions' migrations could be
+ * applied to.
  */
 export async function migrate(
   deployment: Deployment,
@@ -86,7 +87,15 @@ export async function migrate(
     return await migrateInFunction(fn, { digest, onNote });
   }
   const found = await findStageDatabase(deployment);
-  if (found === undefined || !existsSync(resolve(context.root, folder))) return undefined;
+  if (!existsSync(resolve(context.root, folder))) return undefined;
+  if (found === undefined) {
+    if (!plan.sources.functions.some(({ usesDatabase }) => usesDatabase)) return undefined;
+    throw new StepError(
+      `the functions use a database, and it is not known where to apply ${folder}: set ${plan.config.database.urlEnv} ` +
+        "to its connection string, for a user who may create tables. If this machine cannot reach the database, " +
+        "write a function with defineMigrationHandler",
+    );
+  }
   await requireSameDatabase(deployment, found.target.config);
   const { summary } = await runCommand(context, dbMigrate, found.options);
   await requireTables(deployment, found.target.config);
@@ -156,7 +165,7 @@ async function requireTables(
 ): Promise<void> {
   // imported on demand: a project without a database may lack drizzle
   const { describeAbsentTables } = await import("./live_tables.ts");
-  const problem = await describeAbsentTables(root, { config, functions }, database);
+  const problem = await describeAbsentTables(root, config, functions, database);
   if (problem !== undefined) throw new StepError(problem);
 }
 

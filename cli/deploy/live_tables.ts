@@ -5,28 +5,28 @@ import { readDeclaredSchema } from "../../distsql/schema/fold_statement.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withSession } from "../../database/providers/client.ts";
-import { analysePermissions } from "../grants/permissions.ts";
-import { printTable, type TableName } from "../grants/table_name.ts";
-import type { Project } from "../config/read_project.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { parseTable, printTable, type TableName } from "../grants/table_name.ts";
+import type { InfraFunction } from "../infra/infra_plan.ts";
 
 /**
  * Compares the database of a stage with its migrations: the tables that functions use, with all
  * columns. Tables that migrations do not create are not compared.
  *
- * @param context The project and the option `--config`.
+ * @param functions The functions with the tables that they use.
  * @param database The database, after the migrations ran.
  * @returns What is missing, and what to do; `undefined` if nothing is.
  */
 export async function describeAbsentTables(
   root: string,
-  { config, functions: files }: Project,
+  { database: { migrationsDir: folder }, permissions }: ResolvedConfig,
+  functions: readonly Pick<InfraFunction, "tables">[],
   database: DatabaseConfig,
 ): Promise<string | undefined> {
-  const { database: { migrationsDir: folder }, permissions: { functions: extra } } = config;
   const migrations = readMigrationFolder(resolve(root, folder)).files;
   const declared = readDeclaredSchema(migrations.map(({ sql }) => sql));
-  const { functions } = await analysePermissions({ root, functions: files, extra });
-  const used = functions.flatMap(({ tables }) => tables.map(({ table }) => table));
+  const listed = Object.values(permissions.functions).flat().map(({ table }) => parseTable(table));
+  const used = [...functions.flatMap(({ tables }) => tables), ...listed];
   const absent = await withSession(
     database,
     (session) => findAbsentTables(session, declared, used),

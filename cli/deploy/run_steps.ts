@@ -36,7 +36,7 @@ export async function runSteps(
   for (const [index, { name, run }] of steps.entries()) {
     try {
       await beforeStep();
-      const result = await run() ?? "nothing to do";
+      const result = await output.step(`Running the step ${name}`, run) ?? "nothing to do";
       results.push({ name, result });
       output.line(`${output.green("done")} ${name}: ${result}`);
     } catch (error) {

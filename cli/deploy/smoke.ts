@@ -20,7 +20,9 @@ export async function runSmokeRequest(
   if (path === undefined) return undefined;
   const url = context.options.url ?? (await terraform.readOutputs()).api_url;
   if (typeof url !== "string") return undefined;
-  return await sendSmokeRequest(`${url.replace(/\/$/, "")}${path}`);
+  return await sendSmokeRequest(`${url.replace(/\/$/, "")}${path}`, {
+    canRollBack: plan.config.infra.release !== undefined,
+  });
 }
 
 /**
@@ -44,15 +46,25 @@ export function chooseSmokePath(
   return found?.path;
 }
 
+/** Options of {@link sendSmokeRequest}. */
+interface SmokeOptions {
+  /** True if the project has gradual releases, which `--rollback` needs. */
+  readonly canRollBack: boolean;
+  /** Pause between two attempts. */
+  readonly pauseMs?: number;
+}
+
 /**
  * Sends a request to the deployed API until it answers with a status below 400.
  *
  * @param url The whole URL.
- * @param pauseMs Pause between two attempts.
  * @returns One line about the answer.
  * @throws {StepError} If it does not answer, or with an error.
  */
-export async function sendSmokeRequest(url: string, pauseMs: number = PAUSE_MS): Promise<string> {
+export async function sendSmokeRequest(
+  url: string,
+  { canRollBack, pauseMs = PAUSE_MS }: SmokeOptions,
+): Promise<string> {
   let problem = "";
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -68,6 +80,8 @@ export async function sendSmokeRequest(url: string, pauseMs: number = PAUSE_MS):
   }
   throw new StepError(
     `GET ${url} failed ${MAX_ATTEMPTS} times: ${problem}. The new version is deployed: look at the logs ` +
-      "of the function, or go back with trellis deploy --rollback",
+      `of the function, or go back ${
+        canRollBack ? "with trellis deploy --rollback" : "by deploying the commit before"
+      }`,
   );
 }

@@ -1,9 +1,8 @@
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { getLocalAccess, type LocalAuth } from "../../auth/accounts/local_access.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";
-import type { FunctionFile } from "../discovery/function_files.ts";
+import { mentionsAuth } from "../discovery/function_files.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -107,14 +106,6 @@ async function findUser({ library: { context } }: LocalAuth, id: string): Promis
   const user = await context.internalAdapter.findUserById(id);
   if (user === null) throw new NotFoundError("The user does not exist");
   return user as Row;
-}
-
-function mentionsAuth({ file }: FunctionFile): boolean {
-  try {
-    return /auth/i.test(readFileSync(file, "utf8"));
-  } catch {
-    return false;
-  }
 }
 
 async function listOrganizations({ library }: LocalAuth): Promise<Row[]> {

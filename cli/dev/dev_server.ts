@@ -25,6 +25,8 @@ export interface DevServer {
   readonly database: string;
   /** Returns the names of the generated secrets. */
   secrets(): string[];
+  /** Applies the migrations that wait for a confirmation. */
+  confirmMigrations(): Promise<void>;
   /** Stops accepting requests, waits for running calls, and closes everything. */
   stop(): Promise<void>;
 }
@@ -69,14 +71,18 @@ async function start(
   const { environment, recorder, store, database } = project;
   const pending = createPendingWork();
   const invoker = new Invoker({ store, recorder, authorizer: config.infra.api.authorizer });
-  const services = { options, project, server, invoker, pending, dataDir, cleanup };
-  const answer = createLocalEndpoints(services);
 
-  await store.scan();
-  const functions = store.list();
-  await preloadFunctions(store, functions);
+  const functions = await terminal.step("Loading functions", async () => {
+    await store.scan();
+    const found = store.list();
+    await preloadFunctions(store, found);
+    return found;
+  });
   terminal.flush();
 
+  const migrations = watchMigrations(options, project, () => pending.settle(GRACE_MS));
+  const services = { options, project, server, invoker, pending, migrations, dataDir, cleanup };
+  const answer = createLocalEndpoints(services);
   let isStopping = false;
   open(async function answerUnlessStopping(request, response, url): Promise<void> {
     if (isStopping) throw new ServiceUnavailableError("The server is stopping");
@@ -86,7 +92,6 @@ async function start(
   cleanup.add(startRelayTimer({ store, invoker, database: database.config, track }));
   const clientTypes = watchClientTypes(options, store);
   cleanup.add(() => clientTypes.settled());
-  const migrations = watchMigrations(options, project);
   cleanup.add(() => migrations.settled());
   const watcher = watchProject(options, project, { clientTypes, migrations });
   cleanup.add(() => watcher.stop());
@@ -100,6 +105,7 @@ async function start(
     port: server.port,
     database: database.summary,
     secrets: () => environment.generated(),
+    confirmMigrations: () => migrations.confirm(),
     stop: () => cleanup.run(),
   };
 }

@@ -1,18 +1,14 @@
 import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
-import { getPreflightResponder } from "../../core/http/preflight.ts";
-import { getStreamingHandler } from "../../core/http/streaming.ts";
-import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
+import { answerRequest, type GatewayApi } from "../../testing/gateway/answer_request.ts";
+import { createRouteTable, type LocalRoute } from "../../testing/gateway/route_table.ts";
 import {
   createLocalContext,
   createServerSink,
   type Gateway,
-  getRequestedMethod,
   listenOnLoopback,
-  readBody,
   sendResult,
+  toGatewayRequest,
 } from "./http/http_server.ts";
-import { createRouteTable, type LocalRoute } from "./http/route_table.ts";
-import { toRestApiEvent } from "./http/to_event.ts";
 
 /** Options of {@link startGateway}. */
 export interface GatewayOptions {
@@ -51,7 +47,17 @@ export type { Gateway };
  * @throws {ConfigurationError} If the port is in use.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const match = createRouteTable(options.routes);
+  const { authorizer } = options;
+  const api: GatewayApi<LocalRoute> = {
+    match: createRouteTable(options.routes),
+    load: (route) => route,
+    stage: "local",
+    createContext(route, operation) {
+      const timeout = operation?.resources.timeout ?? options.timeoutSeconds;
+      return createLocalContext(route.name, { timeout });
+    },
+    authorize: authorizer && (async (event) => await authorizer(event)),
+  };
   return await listenOnLoopback(async function answer(request, response, url): Promise<void> {
     const page = options.pages?.[url.pathname];
     if (page !== undefined && (request.method === "GET" || request.method === "HEAD")) {
@@ -60,38 +66,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       );
       return;
     }
-    const direct = match(request.method ?? "GET", url.pathname);
-    const requested = "route" in direct ? undefined : getRequestedMethod(request);
-    const found = requested === undefined ? direct : match(requested, url.pathname);
-    if (!("route" in found)) {
-      throw found.allowed.length > 0
-        ? new MethodNotAllowedError(found.allowed)
-        : new NotFoundError("No such route");
-    }
-    const body = await readBody(request);
-    const requestId = crypto.randomUUID();
-    const { route, parameters } = found;
-    const event = toRestApiEvent(request, url, {
-      resource: route.path,
-      parameters,
-      body,
-      requestId,
-    });
-    if (requested !== undefined) {
-      const preflight = await getPreflightResponder(route.handler)?.(event);
-      if (preflight === undefined) throw new MethodNotAllowedError([route.method]);
-      return sendResult(response, preflight);
-    }
-    if (route.operation?.auth.startsWith("authorizer") && options.authorizer !== undefined) {
-      Object.assign(event.requestContext, { authorizer: await options.authorizer(event) });
-    }
-    const timeout = route.operation?.resources.timeout ?? options.timeoutSeconds;
-    const context = createLocalContext(route.name, { timeout });
-    const stream = getStreamingHandler(route.handler);
-    if (stream !== undefined) {
-      await stream(event, createServerSink(response), context);
-      return;
-    }
-    sendResult(response, await route.handler(event, context));
+    const { result, isStreamed } = await answerRequest(
+      toGatewayRequest(request, url),
+      api,
+      createServerSink(response),
+    );
+    if (!isStreamed) sendResult(response, result);
   }, options.port ?? 0);
 }

@@ -1,9 +1,9 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findRouteFiles, readRouteFiles } from "../discovery/route_files.ts";
-import { importFile } from "../sources/import_file.ts";
+import { importFile } from "../discovery/import_file.ts";
 import { sortRoutes } from "../discovery/function_files.ts";
 import type { Route } from "../../router/define_router.ts";
-import type { LocalRoute } from "./http/route_table.ts";
+import type { LocalRoute } from "../../testing/gateway/route_table.ts";
 
 interface RouteModule {
   readonly handler?: LocalRoute["handler"] & Pick<LocalRoute, "operation"> & {

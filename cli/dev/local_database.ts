@@ -1,16 +1,20 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { PGlite } from "@electric-sql/pglite";
 import process from "node:process";
 import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import { executeRows } from "../../database/session/execute.ts";
 import { formatPlanFinding } from "../../sql/plan_finding.ts";
-import { runMigrations } from "../../database/migrations/run.ts";
+import { type MigrationTarget, runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../distsql/server/server.ts";
 import { count } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
+import { copyRows } from "./copy_rows.ts";
+import { findHeld, type HeldMigrations } from "./held_migrations.ts";
 import { runSeed } from "./seed.ts";
 
 /**
@@ -34,7 +38,10 @@ export interface LocalDatabaseOptions {
   readonly seedFile?: string;
   /** Deletes existing data. */
   readonly reset?: boolean;
-  readonly onProgress?: (what: string) => void;
+  /** Runs a step, and shows its label if it takes long. */
+  readonly step: Output["step"];
+  /** Called with an embedded database after it was opened. */
+  readonly onOpened?: (database: PGlite) => void;
   /** Called with each finding of the migration plan. */
   readonly onWarning?: (what: string) => void;
 }
@@ -45,12 +52,27 @@ export interface LocalDatabase {
   readonly summary: string;
   /** Connection for the table browser; omitted for the database in the environment. */
   readonly config?: DatabaseConfig;
+  /** Migrations that were held when the database was opened. */
+  readonly held?: HeldMigrations;
   /**
-   * Applies new migrations and returns their number; omitted for the database in the environment.
+   * Applies new migrations, unless they must be confirmed; omitted for the database in the
+   * environment.
+   *
+   * @param isConfirmed True applies them all, and builds the database again if applied files have changed.
    * @throws {MigrationError} If a migration fails.
    */
-  migrate?(): Promise<number>;
+  migrate?(isConfirmed: boolean): Promise<MigrationOutcome>;
   close(): Promise<void>;
+}
+
+/** The outcome of applying migrations. */
+export interface MigrationOutcome {
+  /** The number of applied files. */
+  readonly applied: number;
+  /** What waits for a confirmation. */
+  readonly held?: HeldMigrations;
+  /** Set if the database was built again: the rows that it lacks, one sentence each. */
+  readonly lost?: readonly string[];
 }
 
 /** Sets environment variables for the functions. */
@@ -69,7 +91,7 @@ export async function openLocalDatabase(
   options: LocalDatabaseOptions,
   provide: Provide,
 ): Promise<LocalDatabase> {
-  const { choice, dataDir, reset } = options;
+  const { choice, dataDir, reset, step } = options;
   if (choice === "env") {
     return {
       summary: "the one in the environment (trellis db migrate applies migrations)",
@@ -86,10 +108,16 @@ export async function openLocalDatabase(
           `points to ${folder}: delete that folder yourself`,
       );
     }
-    rmSync(folder, { recursive: true, force: true });
+    for (const each of [folder, getNext(own), getBefore(own)]) {
+      rmSync(each, { recursive: true, force: true });
+    }
     rmSync(marker, { force: true });
   }
   mkdirSync(dataDir, { recursive: true });
+  // a rebuild was killed between its two last steps
+  if (!existsSync(own) && existsSync(getNext(own)) && existsSync(getBefore(own))) {
+    renameSync(getBefore(own), own);
+  }
   const opened = choice === "embedded"
     ? openEmbedded(folder, provide)
     : await openStandIn(folder, provide);
@@ -99,42 +127,53 @@ export async function openLocalDatabase(
     await closeAll();
     await server?.stop();
   }
-  async function migrate(): Promise<number> {
-    if (!existsSync(options.migrationsDir)) return 0;
-    const { migrationsDir: migrationsFolder, translation } = options;
-    const { applied, findings } = await runMigrations({
-      migrationsFolder,
-      database: config,
-      translation,
-    });
+  const target = {
+    migrationsFolder: options.migrationsDir,
+    database: config,
+    translation: options.translation,
+  };
+  async function reportOpened(): Promise<void> {
+    if (choice === "embedded") options.onOpened?.(await openPglite(config));
+  }
+  const canRebuild = choice === "embedded" && folder === own;
+  async function migrate(isRunning: boolean, isConfirmed: boolean): Promise<MigrationOutcome> {
+    if (!existsSync(options.migrationsDir)) return { applied: 0 };
+    const held = await findHeld({ target, isRunning, canRebuild });
+    if (held !== undefined && !isConfirmed) return { applied: 0, held };
+    if (held?.isRebuild) {
+      const outcome = await rebuildEmbedded(own, target);
+      await reportOpened();
+      return outcome;
+    }
+    const { applied, findings } = await runMigrations(target);
     for (const finding of findings) options.onWarning?.(formatPlanFinding(finding));
     if (server !== undefined) await grantLocalRole(config, server);
-    return applied;
+    return { applied };
   }
+  let held: HeldMigrations | undefined;
   const parts = [
     choice === "embedded" ? "embedded Postgres" : "local Aurora DSQL server",
   ];
   try {
     const hasMigrations = existsSync(options.migrationsDir);
     if (hasMigrations || options.seedFile !== undefined || server !== undefined) {
-      options.onProgress?.("Opening the database (the first start takes a few seconds) …");
       // kept open: an embedded database cannot be opened twice, and opening is slow
-      await getDrizzleClient(config);
+      await step("Opening the database", () => getDrizzleClient(config));
+      await reportOpened();
     }
     if (hasMigrations) {
-      const applied = await migrate();
-      parts.push(
-        applied === 0 ? "migrations up to date" : `${count(applied, "migration")} applied`,
-      );
+      const outcome = await step("Applying migrations", () => migrate(false, false));
+      held = outcome.held;
+      parts.push(describeOutcome(outcome));
     }
     if (options.seedFile !== undefined && !existsSync(marker)) {
-      options.onProgress?.("Seeding …");
-      await runSeed({
+      const seed = {
         file: options.seedFile,
         root: options.root,
         outDir: join(dataDir, "seed"),
         config,
-      });
+      };
+      await step("Seeding the database", () => runSeed(seed));
       writeFileSync(marker, "");
       parts.push("seeded");
     }
@@ -143,7 +182,61 @@ export async function openLocalDatabase(
     await close();
     throw error;
   }
-  return { summary: parts.join(", "), config, migrate, close };
+  return {
+    summary: parts.join(", "),
+    config,
+    held,
+    migrate: (isConfirmed) => migrate(true, isConfirmed),
+    close,
+  };
+}
+
+function describeOutcome({ applied, held }: MigrationOutcome): string {
+  if (held !== undefined) return "migrations wait for your confirmation";
+  return applied === 0 ? "migrations up to date" : `${count(applied, "migration")} applied`;
+}
+
+/**
+ * Builds an embedded database again from its migrations, with the rows that fit. The present one
+ * stays in the folder `<folder>.before`, and is not changed if a migration fails. All clients are closed.
+ *
+ * @param folder The database's folder.
+ * @param target The present database.
+ */
+async function rebuildEmbedded(folder: string, target: MigrationTarget): Promise<MigrationOutcome> {
+  const next = getNext(folder);
+  const before = getBefore(folder);
+  const database = { provider: "embedded-pg", connectionString: next } as const;
+  rmSync(next, { recursive: true, force: true });
+  try {
+    const { applied } = await runMigrations({ ...target, database });
+    const lost = await copyRows(await openPglite(target.database), await openPglite(database));
+    await closeDrizzleClient(database);
+    await closeDrizzleClient(target.database);
+    await closeAll();
+    rmSync(before, { recursive: true, force: true });
+    renameSync(folder, before);
+    renameSync(next, folder);
+    await getDrizzleClient(target.database);
+    return { applied, lost };
+  } finally {
+    await closeDrizzleClient(database);
+    rmSync(next, { recursive: true, force: true });
+  }
+}
+
+/** Returns the folder in which a database is built. */
+function getNext(folder: string): string {
+  return `${folder}.next`;
+}
+
+/** Returns the folder of the previous database. */
+function getBefore(folder: string): string {
+  return `${folder}.before`;
+}
+
+async function openPglite(config: DatabaseConfig): Promise<PGlite> {
+  return (await getDrizzleClient(config) as unknown as { readonly $client: PGlite }).$client;
 }
 
 interface Opened {

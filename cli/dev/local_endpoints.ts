@@ -9,6 +9,7 @@ import { type Gateway, type LocalHandler, readBody } from "./http/http_server.ts
 import type { Invoker } from "./functions/invoker.ts";
 import { createMailbox, MAIL_PATH } from "./mailbox.ts";
 import { createMessageBus } from "./message_bus.ts";
+import type { MigrationWatch } from "./local_migrations.ts";
 import type { LocalProject } from "./open_project.ts";
 import { createPageApi } from "./page_api.ts";
 import type { PendingWork } from "./pending_work.ts";
@@ -27,6 +28,7 @@ export interface LocalServices {
   readonly server: Gateway;
   readonly invoker: Invoker;
   readonly pending: PendingWork;
+  readonly migrations: MigrationWatch;
   /** The folder of local data. */
   readonly dataDir: string;
   /** Gets the steps that close the endpoints. */
@@ -40,7 +42,7 @@ export interface LocalServices {
  * @returns Handles a request of any path.
  */
 export function createLocalEndpoints(services: LocalServices): LocalHandler {
-  const { options, project, server, invoker, pending, cleanup } = services;
+  const { options, project, server, invoker, pending, migrations, cleanup } = services;
   const { environment, recorder, store, database } = project;
   const { functions: wiring, websocket: settings } = options.config.infra;
   const { track } = pending;
@@ -51,11 +53,19 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
   cleanup.add(() => sockets.close());
   server.onUpgrade((...handshake) => sockets.accept(...handshake));
   const answerS3 = createS3Target(openBuckets(services), bus.take);
-  const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
+  const answerRoute = createRouteHandler({
+    environment,
+    store,
+    recorder,
+    invoker,
+    pending,
+    ready: migrations.ready,
+  });
   // a session for any user may be created in a local database only
   const accounts = database.config === undefined ? undefined : new LocalAccounts(store);
   const page = createPageApi({
     project: project.name,
+    root: options.root,
     url: server.url,
     database,
     recorder,
@@ -64,6 +74,7 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
     sent: bus.sent,
     mails: mailbox.mails,
     accounts,
+    migrations,
     secrets: () => environment.generated(),
     document: () => buildLocalDocument(options.root, store.list(), options.config),
     toFailure: (error) => toGatewayFailure({ headers: {} }, error),

@@ -6,6 +6,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";
 import { count } from "../terminal/generated_report.ts";
 import { getStamp } from "../sources/file_stamps.ts";
+import { type HeldMigrations, renderHeld } from "./held_migrations.ts";
 import type { LocalDatabase } from "./local_database.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,14 +19,26 @@ export interface MigrationWatchOptions {
   readonly config: ResolvedConfig;
   /** Returns true if a source names Aurora DSQL as its database. */
   readonly namesDistSql: () => boolean;
+  /** Called when other migrations are held. */
+  readonly onHeld: () => void;
+  /** Waits for running calls, before the database is built again. */
+  readonly settleCalls: () => Promise<void>;
+  /** Called after the database was built again: functions have to open it again. */
+  readonly onRebuilt: () => void;
 }
 
 /** Applies new migrations while the server runs. */
 export interface MigrationWatch {
   /** Returns the folders to watch. */
   folders(): string[];
-  /** Applies new migrations if a file has changed. */
+  /** Applies new migrations if a file has changed, unless they must be confirmed. */
   update(): void;
+  /** The migrations that wait for a confirmation. */
+  held(): HeldMigrations | undefined;
+  /** Applies the migrations that wait. */
+  confirm(): Promise<void>;
+  /** Resolves when the database is not being built again. */
+  ready(): Promise<void>;
   /** Resolves when nothing is being applied. */
   settled(): Promise<void>;
 }
@@ -48,16 +61,43 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
     (await listRefused(options)).forEach(warnOnce);
   }
 
-  async function apply(): Promise<void> {
+  let held = database.held;
+  let rebuilding = Promise.resolve();
+
+  function hold(next: HeldMigrations | undefined): void {
+    if (next !== undefined) terminal.warn(`${renderHeld(next)}\n${CONFIRM}`);
+    held = next;
+    options.onHeld();
+  }
+
+  async function apply(isConfirmed: boolean): Promise<void> {
     await warn();
     try {
-      const applied = await database.migrate?.() ?? 0;
-      if (applied > 0) terminal.progress(`${count(applied, "migration")} applied`);
+      if (isConfirmed && held?.isRebuild) await options.settleCalls();
+      const outcome = await terminal.step(
+        "Applying migrations",
+        async () => await database.migrate?.(isConfirmed) ?? { applied: 0 },
+      );
+      hold(outcome.held);
+      if (outcome.lost !== undefined) reportRebuild(outcome.lost);
+      else if (outcome.applied > 0) {
+        terminal.note(`${count(outcome.applied, "migration")} applied`);
+      }
     } catch (error) {
+      hold(undefined);
       terminal.warn(`${(error as Error).message}\n${ADVICE}`);
     }
   }
 
+  function reportRebuild(lost: readonly string[]): void {
+    options.onRebuilt();
+    terminal.note("The local database was built again from its migrations");
+    if (lost.length === 0) return;
+    const lines = lost.map((each) => `    ${each}`);
+    terminal.warn(`It lacks these rows, which are in ${BEFORE}:\n${lines.join("\n")}`);
+  }
+
+  if (held !== undefined) terminal.warn(`${renderHeld(held)}\n${CONFIRM}`);
   let work = warn();
   return {
     folders: () => [folder, join(folder, "meta")].filter((path) => existsSync(path)),
@@ -65,14 +105,24 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
       const current = readStamps(folder);
       if (database.migrate === undefined || current === stamps || hasEmptyFile(folder)) return;
       stamps = current;
-      work = work.then(apply);
+      work = work.then(() => apply(false));
     },
+    held: () => held,
+    confirm(): Promise<void> {
+      if (held === undefined) return work;
+      work = work.then(() => apply(true));
+      if (held.isRebuild) rebuilding = work;
+      return work;
+    },
+    ready: () => rebuilding,
     settled: () => work,
   };
 }
 
 const ADVICE = "Fix the migration and save it. To begin again with an empty database: " +
   "trellis dev --reset";
+const CONFIRM = "To apply: type m and press Enter here, or use the page";
+const BEFORE = ".trellis/dev/pg.before until the next time";
 
 function listFiles(folder: string): string[] {
   if (!existsSync(folder)) return [];

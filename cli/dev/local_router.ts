@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
-import { createRouteTable, type RouteMatch } from "./http/route_table.ts";
+import { createRouteTable, type RouteMatch } from "../../testing/gateway/route_table.ts";
 
 /** A function that serves a route. */
 type RoutedFile = FunctionFile & Required<Pick<FunctionFile, "method" | "path">>;

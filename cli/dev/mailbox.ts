@@ -1,4 +1,5 @@
 import { ValidationError } from "../../errors/http_errors.ts";
+import { findLinks } from "../../testing/find_links.ts";
 import type { Recorder, SentMail } from "./functions/recorder.ts";
 
 /** The mails that functions sent to the local server. */
@@ -57,19 +58,4 @@ function parseMail(body: string): SentMail {
     at: new Date().toISOString(),
     links: findLinks(parts),
   };
-}
-
-/** Finds the http and https addresses in texts. */
-export function findLinks(texts: readonly string[]): string[] {
-  const found = texts.flatMap((text) =>
-    Array.from(text.matchAll(/https?:\/\/[^\s"'<>]+/g), ([url]) => url.replaceAll("&amp;", "&"))
-  );
-  return [...new Set(found.map(withoutPunctuation))];
-}
-
-/** Removes the punctuation of a sentence from the end of an address. */
-function withoutPunctuation(url: string): string {
-  let end = url.length;
-  while (".,;:!?)]".includes(url[end - 1])) end--;
-  return url.slice(0, end);
 }

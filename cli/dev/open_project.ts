@@ -14,6 +14,7 @@ import { getProjectName, LocalEnvironment } from "./local_environment.ts";
 import { MAIL_PATH } from "./mailbox.ts";
 import { waitAtMost } from "./pending_work.ts";
 import { createRecorder, type Recorder } from "./functions/recorder.ts";
+import { recordStatements } from "./functions/statement_recorder.ts";
 
 /** Projects with at most this many functions load all of them at startup, to report errors early. */
 const MAX_PRELOADED = 100;
@@ -50,8 +51,7 @@ export async function openProject(
     root,
     secretsFile: join(dataDir, "secrets.json"),
     ports: { from: config.dev.port, to: Number(new URL(url).port) },
-    onMoved: (variable, value) =>
-      terminal.progress(`${variable} is ${value}: the port of this server`),
+    onMoved: (variable, value) => terminal.note(`${variable} is ${value}: the port of this server`),
   });
   cleanup.add(() => environment.restore());
   provideDefaults(environment, config, name, url);
@@ -62,7 +62,7 @@ export async function openProject(
 
   const sources = new Set<string>();
   const store = openStore(options, dataDir, environment, { recorder, sources });
-  const database = await openDatabase(options, dataDir, environment);
+  const database = await openDatabase(options, dataDir, { environment, recorder });
   cleanup.add(() => database.close());
   return { name, environment, recorder, store, database, sources };
 }
@@ -132,7 +132,7 @@ function openStore(
 async function openDatabase(
   { root, config, reset, terminal, database }: DevServerOptions,
   dataDir: string,
-  environment: LocalEnvironment,
+  { environment, recorder }: Pick<LocalProject, "environment" | "recorder">,
 ): Promise<LocalDatabase> {
   const choice = database ?? (namesServer() ? "env" : "embedded");
   const { migrationsDir, translation } = config.database;
@@ -144,7 +144,8 @@ async function openDatabase(
     translation,
     seedFile: config.dev.seed === undefined ? undefined : resolve(root, config.dev.seed),
     reset,
-    onProgress: (text) => terminal.progress(text),
+    step: terminal.step,
+    onOpened: (pglite) => recordStatements(pglite, recorder.keepStatement),
     onWarning: (text) => terminal.warn(text),
   }, (values) => choice === "distsql" ? environment.override(values) : environment.provide(values));
 }

@@ -7,25 +7,37 @@ import {
   UnexpectedError,
   ValidationError,
 } from "../../errors/http_errors.ts";
+import { parseJson } from "../../core/http/parse_json.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
+import { toProjectPath } from "../files/generated_files.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { LocalAccounts } from "./accounts.ts";
 import { BuildError } from "../sources/build_error.ts";
-import { PAGE_POLICY, readAsset } from "./page_assets.ts";
+import { MAIL_POLICY, PAGE_POLICY, readAsset } from "./page_assets.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import { readBody } from "./http/http_server.ts";
 import type { LocalDatabase } from "./local_database.ts";
+import type { MigrationWatch } from "./local_migrations.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
 import { REFERENCE_PATH, sendReference } from "./reference.ts";
 import type { Call, DevEvent, Recorder, SentMail } from "./functions/recorder.ts";
-import { listTables, readRows } from "./table_browser.ts";
+import type { RecordedStatement } from "./functions/statement_recorder.ts";
+import {
+  changeRow,
+  explainStatement,
+  listTables,
+  readRows,
+  type RowChange,
+} from "./table_browser.ts";
 import { TRIGGER_FORMS } from "./trigger_event.ts";
 
 /** The data and actions of the page. */
 export interface PageSource extends PageActionsOptions {
   readonly project: string;
+  /** Absolute path of the project. */
+  readonly root: string;
   readonly url: string;
   readonly database: LocalDatabase;
   /** The last sent messages, newest first. */
@@ -34,6 +46,7 @@ export interface PageSource extends PageActionsOptions {
   readonly mails: readonly SentMail[];
   /** Omitted for the database in the environment. */
   readonly accounts?: LocalAccounts;
+  readonly migrations: Pick<MigrationWatch, "held" | "confirm">;
   /** Returns the names of generated secrets. */
   secrets(): string[];
   /** Builds the current OpenAPI document. */
@@ -97,7 +110,8 @@ export function createPageApi(source: PageSource): PageApi {
         sendJson(response, 200, await source.document());
       } else if (path === BASE || path.startsWith(`${BASE}/`)) {
         assertSameOrigin(request);
-        if (path.startsWith(`${BASE}/api/`)) await answerApi(request, response, url);
+        if (path.startsWith(MAIL_PAGE)) sendMail(response, source, path.slice(MAIL_PAGE.length));
+        else if (path.startsWith(`${BASE}/api/`)) await answerApi(request, response, url);
         else if (path === REFERENCE_PATH || path.startsWith(`${REFERENCE_PATH}/`)) {
           const name = path.slice(REFERENCE_PATH.length + 1);
           await sendReference(response, name, () => source.document());
@@ -122,7 +136,19 @@ async function act(
     const body = (await readBody(request)).toString("utf8");
     return await actions.invoke(name, { body, params });
   }
+  if (area === "migrations" && name === "apply") {
+    await source.migrations.confirm();
+    return { held: source.migrations.held() ?? null };
+  }
   if (area === "calls" && action === "replay") return await actions.replay(name);
+  if (area === "calls" && action === "explain") {
+    const { text } = findStatement(source, name, Number(params.get("statement")));
+    return { plan: await explainStatement(requireDatabase(source), text) };
+  }
+  if (area === "tables" && action !== undefined) {
+    const change = await readChange(request);
+    return await changeRow(requireDatabase(source), name, action, change);
+  }
   if (area === "jobs" && action !== undefined) {
     return await changePageJob(requireDatabase(source), name, action);
   }
@@ -137,7 +163,7 @@ async function read(
   if (area === "state") return await describeState(source);
   if (area === "calls" && name !== undefined) {
     const call = source.recorder.calls.find(({ id }) => id === name);
-    if (call !== undefined) return call;
+    if (call !== undefined) return { ...call, ...describeTarget(source, call) };
   }
   if (area === "accounts") {
     const accounts = requireAccounts(source);
@@ -157,13 +183,14 @@ async function read(
 }
 
 async function describeState(
-  { project, url, database, recorder, store, sent, mails, secrets }: PageSource,
+  { project, url, database, recorder, store, sent, mails, migrations, secrets }: PageSource,
 ): Promise<Record<string, unknown>> {
   await store.scan();
   return {
     project,
     url,
     database: { summary: database.summary, canBrowse: database.config !== undefined },
+    held: migrations.held() ?? null,
     secrets: secrets(),
     functions: store.list().flatMap((fn) => listRoutes(store, fn)).map((fn) =>
       describeFunction(store, fn)
@@ -172,6 +199,35 @@ async function describeState(
     sent,
     mails,
   };
+}
+
+/** Returns the route and the file of a call's function, for copies of its request. */
+function describeTarget(
+  { invoker, root }: PageSource,
+  call: Call,
+): { readonly route?: unknown; readonly file?: string } {
+  const invoked = invoker.getEvent(call);
+  if (invoked === undefined) return {};
+  const { resource } = Object(invoked.event) as { readonly resource?: unknown };
+  return { route: resource, file: toProjectPath(root, invoked.fn.file) };
+}
+
+function findStatement({ recorder }: PageSource, id: string, index: number): RecordedStatement {
+  const statement = recorder.calls.find((call) => call.id === id)?.statements[index];
+  if (statement !== undefined) return statement;
+  throw new NotFoundError("The statement does not exist or is no longer kept");
+}
+
+/** Reads the change of a row; throws ValidationError if it is invalid. */
+async function readChange(request: IncomingMessage): Promise<RowChange> {
+  const parsed = parseJson((await readBody(request)).toString("utf8"));
+  const { key, column, value } = Object("value" in parsed ? parsed.value : undefined);
+  const isKey = typeof key === "object" && key !== null &&
+    Object.values(key).every((part) => typeof part === "string");
+  if (isKey && typeof column === "string" && (value === null || typeof value === "string")) {
+    return { key, column, value };
+  }
+  throw new ValidationError("A change needs key, column and value");
 }
 
 function requireDatabase({ database: { config } }: PageSource): DatabaseConfig {
@@ -214,6 +270,22 @@ function toExposedError(error: unknown): unknown {
 
 function acceptsHtml({ headers }: IncomingMessage): boolean {
   return String(headers.accept ?? "").includes("text/html");
+}
+
+/** The pages with the HTML of mails. */
+const MAIL_PAGE = `${BASE}/mails/`;
+
+/** Sends the HTML of a mail. It runs no script, and loads nothing but images within it. */
+function sendMail(response: ServerResponse, { mails }: PageSource, id: string): void {
+  const html = mails.find((mail) => mail.id === id)?.html;
+  if (html === undefined) throw new NotFoundError("The mail does not exist or has no HTML");
+  response.writeHead(200, {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": MAIL_POLICY,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+  }).end(html);
 }
 
 async function sendAsset(response: ServerResponse, name: string): Promise<void> {
@@ -303,7 +375,7 @@ function toMessage(event: DevEvent): unknown {
 
 /** Returns a call without its details, for lists. */
 function getSummary(call: Call): Partial<Call> & { logCount: number } {
-  const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } =
-    call;
+  const { logs, spans: _spans, statements: _statements, metrics: _metrics, ...rest } = call;
+  const { input: _input, output: _output, ...summary } = rest;
   return { ...summary, logCount: logs.length };
 }

@@ -87,7 +87,7 @@ async function hasDueJobs(database: DatabaseConfig | undefined): Promise<boolean
   const rows = await executeRows(
     await getDrizzleClient(database),
     sql`select 1 from "trellis_jobs" where "state" in ('queued', 'running')
-      and "due_at" <= clock_timestamp() limit 1`,
+      and "due_at" <= statement_timestamp() limit 1`,
   );
   return rows.length > 0;
 }

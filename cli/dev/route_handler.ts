@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ProxyResult } from "../../core/http/lambda.ts";
 import { getPreflightResponder } from "../../core/http/preflight.ts";
+import { toRestApiEvent } from "../../testing/gateway/to_event.ts";
 import { BuildError } from "../sources/build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
@@ -8,16 +9,15 @@ import {
   createServerSink,
   getRequestedMethod,
   type LocalHandler,
-  readBody,
   sendResult,
   toFailure,
+  toGatewayRequest,
 } from "./http/http_server.ts";
 import type { Invoker } from "./functions/invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import type { PendingWork } from "./pending_work.ts";
 import type { Recorder } from "./functions/recorder.ts";
-import { toRestApiEvent } from "./http/to_event.ts";
 
 /** Options of {@link createRouteHandler}. */
 export interface RouteHandlerOptions {
@@ -27,11 +27,16 @@ export interface RouteHandlerOptions {
   readonly invoker: Invoker;
   /** Registers calls that must end before the server stops. */
   readonly pending: PendingWork;
+  /** Resolves when functions may use the database. */
+  ready(): Promise<void>;
 }
+
+/** Name of the stage in events. */
+const STAGE = "local";
 
 /** Creates the handler that answers requests with the functions of the project. */
 export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
-  const { environment, store, recorder, invoker, pending } = options;
+  const { environment, store, recorder, invoker, pending, ready } = options;
   const findFunction = createLocalRouter(store);
 
   /** Answers a preflight request with the function of the requested method. */
@@ -43,14 +48,15 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
     if (requested === undefined) return undefined;
     const { route, parameters } = await findFunction(requested, url.pathname);
     const { handler } = await store.load(route);
-    const requestId = crypto.randomUUID();
-    const parts = { resource: route.path, parameters, body: await readBody(request), requestId };
-    return await getPreflightResponder(handler)?.(toRestApiEvent(request, url, parts));
+    const parts = { resource: route.path, parameters, stage: STAGE };
+    const event = await toRestApiEvent(toGatewayRequest(request, url), parts);
+    return await getPreflightResponder(handler)?.(event);
   }
 
   return async function answerRoute(request, response, url): Promise<void> {
     const { method = "GET" } = request;
     const title = `${method} ${url.pathname}${url.search}`;
+    await ready();
     if (environment.refresh()) store.invalidate();
     let found: LocalMatch;
     try {
@@ -69,11 +75,10 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
       });
       return sendResult(response, result);
     }
-    const event = toRestApiEvent(request, url, {
+    const event = await toRestApiEvent(toGatewayRequest(request, url), {
       resource: found.route.path,
       parameters: found.parameters,
-      body: await readBody(request),
-      requestId: crypto.randomUUID(),
+      stage: STAGE,
     });
     const answer = invoker.answer(
       found.route,

@@ -7,7 +7,7 @@ import { executeRows } from "../../database/session/execute.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { importFile } from "../sources/import_file.ts";
+import { importFile } from "../discovery/import_file.ts";
 import { bundleFunction } from "../sources/local_bundle.ts";
 
 /** Options of {@link runSeed}. */

@@ -11,6 +11,12 @@ import {
   createWebSocketMessageEvent,
   type WebSocketEventOptions,
 } from "../../testing/gateway_events.ts";
+import {
+  GatewayError,
+  runAuthorizer,
+  selectAuthorizer,
+} from "../../testing/gateway/run_authorizer.ts";
+import { findMessageRoute, findSocketRoute } from "../../testing/gateway/socket_routes.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -18,7 +24,6 @@ import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { assertNoPage } from "./aws/aws_sink.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import type { Invoker } from "./functions/invoker.ts";
-import { GatewayError, runAuthorizer, selectAuthorizer } from "./functions/run_authorizer.ts";
 import { readBody } from "./http/http_server.ts";
 
 /** The path to which clients connect. */
@@ -87,7 +92,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
 
   /** Returns the function of a route, e.g. `$connect`. */
   function find(routeKey: string): FunctionFile | undefined {
-    return store.list().find((fn) => fn.kind === "websocket" && fn.routeKey === routeKey);
+    return findSocketRoute(store.list(), routeKey);
   }
 
   /** Calls a function; an error becomes status 500. */
@@ -135,7 +140,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
     const isAsked = authorizer === undefined
       ? connect !== undefined && (await store.load(connect)).handler.auth === "authorizer"
       : authorizer !== false;
-    const fn = isAsked ? selectAuthorizer(store, authorizer || undefined) : undefined;
+    const fn = isAsked ? selectAuthorizer(store.list(), authorizer || undefined) : undefined;
     if (fn === undefined) return undefined;
     const event = createRequestAuthorizerEvent({ path: SOCKET_PATH });
     Object.assign(event, { headers, queryStringParameters: query });
@@ -145,7 +150,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
   async function receive(connectionId: string, data: Uint8Array): Promise<void> {
     const { socket, authorizer } = connections.get(connectionId)!;
     const body = new TextDecoder().decode(data);
-    const fn = find(getAction(body) ?? "$default") ?? find("$default");
+    const fn = findMessageRoute(store.list(), body);
     if (fn === undefined) {
       socket.send(JSON.stringify({ message: "Forbidden", connectionId }));
       return;
@@ -212,14 +217,4 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
       for (const { socket } of connections.values()) socket.terminate();
     },
   };
-}
-
-/** Returns the route that a message names: `$request.body.action`. */
-function getAction(body: string): string | undefined {
-  try {
-    const { action } = JSON.parse(body) as { action?: unknown };
-    return typeof action === "string" ? action : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,10 @@
+import type { PGlite } from "@electric-sql/pglite";
 import { getDrizzleClient } from "../../database/providers/client.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 import { executeRows } from "../../database/session/execute.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
-import { NotFoundError } from "../../errors/http_errors.ts";
+import { NotFoundError, ValidationError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { REDACTED } from "../../observability/redacted.ts";
 
@@ -16,11 +17,31 @@ export interface BrowsedTable {
 
 /** A page of a table's rows. */
 export interface BrowsedRows {
-  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly columns: readonly BrowsedColumn[];
   /** Cells as text or null, in the order of the columns. */
   readonly rows: readonly (readonly (string | null)[])[];
+  /** The key of each row, for `changeRow`; omitted if a column of the key is redacted or there is none. */
+  readonly keys?: readonly Readonly<Record<string, string>>[];
   readonly offset: number;
   readonly rowCount: number;
+}
+
+/** A column of a table. */
+export interface BrowsedColumn {
+  readonly name: string;
+  /** The type as PostgreSQL prints it. */
+  readonly type: string;
+  /** True if the values are shown and can be changed. */
+  readonly isEditable: boolean;
+}
+
+/** A new value of a cell. */
+export interface RowChange {
+  /** Texts of the columns of the primary key. */
+  readonly key: Readonly<Record<string, string>>;
+  readonly column: string;
+  /** The text as PostgreSQL reads it. */
+  readonly value: string | null;
 }
 
 /** Rows per page. */
@@ -54,40 +75,116 @@ export async function readRows(
   offset: number,
 ): Promise<BrowsedRows> {
   const db = await getDrizzleClient(config);
-  // a name is used in a statement only if the catalog contains it
-  if (!(await tableNames(db)).some((table) => table.schema === schema && table.name === name)) {
-    throw new NotFoundError("The table does not exist");
-  }
-  const columns = await executeRows<{ name: string; type: string }>(
-    db,
-    sql`select column_name as name, data_type as type from information_schema.columns
-      where table_schema = ${schema} and table_name = ${name} order by ordinal_position`,
-  );
-  const key = await executeRows<{ name: string }>(
-    db,
-    sql`select a.attname as name from pg_index i
-      join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
-      join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
-      where i.indisprimary and n.nspname = ${schema} and c.relname = ${name} order by a.attnum`,
-  );
+  const { columns, key } = await findTable(db, schema, name);
+  // qualified: a name alone would be the text of the column
   const order = key.length === 0
     ? sql.raw("")
-    : sql` order by ${sql.join(key.map((column) => sql.identifier(column.name)), sql`, `)}`;
-  const found = await executeRows(
-    db,
-    sql`select * from ${sql.identifier(schema)}.${sql.identifier(name)}${order} limit ${
-      sql.raw(String(PAGE_ROWS))
-    } offset ${sql.raw(String(Math.max(0, Math.trunc(offset))))}`,
+    : sql` order by ${sql.join(key.map((column) => sql`t.${sql.identifier(column)}`), sql`, `)}`;
+  const cells = columns.map((column) =>
+    sql`t.${sql.identifier(column.name)}::text as ${sql.identifier(column.name)}`
   );
+  const limit = sql.raw(`limit ${PAGE_ROWS} offset ${Math.max(0, Math.trunc(offset))}`);
+  const found = await executeRows<Record<string, string | null>>(
+    db,
+    sql`select ${sql.join(cells, sql`, `)} from ${sql.identifier(schema)}.${
+      sql.identifier(name)
+    } t${order} ${limit}`,
+  );
+  const hasKey = key.length > 0 && !key.some(isSensitive);
   return {
     columns,
-    rows: found.map((row) =>
-      columns.map(({ name }) =>
-        toText(row[name] !== null && isSensitive(name) ? REDACTED : row[name])
-      )
-    ),
+    rows: found.map((row) => columns.map((column) => toCell(column.name, row[column.name]))),
+    ...hasKey && {
+      keys: found.map((row) => Object.fromEntries(key.map((each) => [each, String(row[each])]))),
+    },
     offset,
     rowCount: await countRows(db, schema, name),
+  };
+}
+
+/**
+ * Changes one value of a row.
+ *
+ * @param schema The table's schema.
+ * @param name The table's name.
+ * @throws {NotFoundError} If the table has no such row, or the column cannot be changed.
+ * @throws {ValidationError} If PostgreSQL refuses the value.
+ */
+export async function changeRow(
+  config: DatabaseConfig,
+  schema: string,
+  name: string,
+  change: RowChange,
+): Promise<{ readonly value: string | null }> {
+  const db = await getDrizzleClient(config);
+  const { columns, key } = await findTable(db, schema, name);
+  const column = columns.find((each) => each.name === change.column);
+  if (column?.isEditable !== true || key.length === 0) {
+    throw new NotFoundError("The value cannot be changed here");
+  }
+  const conditions = key.map((each) =>
+    sql`${sql.identifier(each)}::text = ${change.key[each] ?? null}`
+  );
+  const rows = await executeRows<{ value: string | null }>(
+    db,
+    sql`update ${sql.identifier(schema)}.${sql.identifier(name)}
+      set ${sql.identifier(column.name)} = ${change.value}::text::${sql.raw(column.type)}
+      where ${sql.join(conditions, sql` and `)} returning ${
+      sql.identifier(column.name)
+    }::text as value`,
+  ).catch(toRefusal);
+  if (rows.length === 0) throw new NotFoundError("The row does not exist any more");
+  return { value: toCell(column.name, rows[0].value) };
+}
+
+/** Throws PostgreSQL's reason why it refuses a value as a ValidationError, and other errors as they are. */
+function toRefusal(error: unknown): never {
+  const { code, message } = Object((error as Error).cause ?? error) as {
+    readonly code?: unknown;
+    readonly message?: string;
+  };
+  // data exceptions and violated constraints
+  if (/^2[23]/.test(String(code))) throw new ValidationError(message ?? "", { cause: error });
+  throw error;
+}
+
+/**
+ * Returns the plan that PostgreSQL chooses for a statement without knowing its values. Does not run it.
+ *
+ * @param text The statement with placeholders.
+ */
+export async function explainStatement(config: DatabaseConfig, text: string): Promise<string> {
+  const db = await getDrizzleClient(config) as DrizzleClient & { readonly $client: PGlite };
+  const [{ rows }] = await db.$client.exec(`EXPLAIN (GENERIC_PLAN) ${text}`);
+  return rows.map((row) => String(row["QUERY PLAN"])).join("\n");
+}
+
+/** Finds a table in the catalog: a name is used in a statement only if the catalog has it. */
+async function findTable(
+  db: DrizzleClient,
+  schema: string,
+  name: string,
+): Promise<{ readonly columns: readonly BrowsedColumn[]; readonly key: readonly string[] }> {
+  const known = await tableNames(db);
+  if (!known.some((table) => table.schema === schema && table.name === name)) {
+    throw new NotFoundError("The table does not exist");
+  }
+  const columns = await executeRows<{ name: string; type: string; iskey: boolean; kind: string }>(
+    db,
+    sql`select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+        a.attgenerated::text || a.attidentity::text as kind, exists (select 1 from pg_index i
+          where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey)) as iskey
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where n.nspname = ${schema} and c.relname = ${name} order by a.attnum`,
+  );
+  return {
+    columns: columns.map((column) => ({
+      name: column.name,
+      type: column.type,
+      isEditable: !column.iskey && column.kind === "" && !isSensitive(column.name),
+    })),
+    key: columns.filter(({ iskey }) => iskey).map((column) => column.name),
   };
 }
 
@@ -112,16 +209,8 @@ async function countRows(db: DrizzleClient, schema: string, name: string): Promi
   return Number(count);
 }
 
-function toText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  const text = value instanceof Date
-    ? value.toISOString()
-    : value instanceof Uint8Array
-    ? `\\x${
-      Array.from(value.subarray(0, 64), (byte) => byte.toString(16).padStart(2, "0")).join("")
-    }`
-    : typeof value === "object"
-    ? JSON.stringify(value)
-    : String(value);
+function toCell(column: string, text: string | null): string | null {
+  if (text === null) return null;
+  if (isSensitive(column)) return REDACTED;
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }

@@ -1,15 +1,19 @@
+import { relative } from "node:path";
 import process from "node:process";
+import { isInsideFolder } from "../files/inside_folder.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import { type BuildError, renderSourceError } from "../sources/build_error.ts";
-import { describeLogError } from "./describe_log_error.ts";
+import { describeLogError } from "../../testing/describe_log_error.ts";
 import type { Call, DevEvent, LogLine } from "./functions/recorder.ts";
 
 /** The terminal output of `trellis dev`. */
 export interface Terminal {
-  /** Shows a step of the startup. */
-  progress(text: string): void;
+  /** Runs a step, and shows its label if it takes long. */
+  readonly step: Output["step"];
+  /** Prints a message. */
+  note(text: string): void;
   warn(text: string): void;
   /** Prints one line for each finished call, with its warnings and errors. */
   show(event: DevEvent): void;
@@ -37,6 +41,10 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
   let failures = new Map<string, { names: Set<string>; error: BuildError }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
+  function shorten(path: string): string {
+    return isInsideFolder(root, path) ? relative(root, path) : path;
+  }
+
   function scheduleFlush(): void {
     timer ??= setTimeout(flush, BATCH_MS);
   }
@@ -56,7 +64,7 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
   function showLine(line: LogLine, write: (text: string) => void): void {
     if (!/^(?:WARN|ERROR|CRITICAL|FATAL)$/.test(line.level)) return;
     const paint = line.level === "WARN" ? output.yellow : output.red;
-    const { text, lines } = describeLogError(line, root);
+    const { text, lines } = describeLogError(line, shorten);
     write(`          ${paint(line.level)} ${plain(line.message)}${plain(text)}`);
     for (const more of lines) write(`             ${plain(more)}`);
   }
@@ -88,7 +96,8 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
   }
 
   return {
-    progress: (text) => output.note(text),
+    step: output.step,
+    note: output.note,
     warn: (text) => output.warn(text),
     show(event): void {
       if (event.type === "call") showCall(event.call);

@@ -19,7 +19,7 @@ import {
   type QueueRecordOptions,
 } from "../../testing/trigger_events.ts";
 import { createStorageEventBridgeEvent } from "../../testing/storage_events.ts";
-import { isObject } from "../config/settings.ts";
+import { isObject } from "../config/setting_rules.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
 

@@ -16,7 +16,7 @@ export function watchClientTypes(
     root,
     config,
     list: () => store.list(),
-    onWritten: (path) => terminal.progress(`updated ${path}`),
+    onWritten: (path) => terminal.note(`updated ${path}`),
     onFailed: (reason) => terminal.warn(reason),
   });
   watch.update();
@@ -26,7 +26,8 @@ export function watchClientTypes(
 /** Applies new migrations of a project, and names statements that its provider will refuse. */
 export function watchMigrations(
   { root, config, terminal }: DevServerOptions,
-  { database, sources }: LocalProject,
+  { database, sources, store, recorder }: LocalProject,
+  settleCalls: () => Promise<void>,
 ): MigrationWatch {
   return createMigrationWatch({
     folder: resolve(root, config.database.migrationsDir),
@@ -34,6 +35,9 @@ export function watchMigrations(
     terminal,
     config,
     namesDistSql: () => [...sources].some(namesDistSql),
+    onHeld: () => recorder.emit({ type: "migrations" }),
+    settleCalls,
+    onRebuilt: () => store.invalidate(),
   });
 }
 

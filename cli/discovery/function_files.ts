@@ -72,6 +72,18 @@ export function findFunctionFiles(folder: string, naming: FunctionNaming = {}): 
   return functions.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
+/**
+ * Checks whether the file of a function may declare the routes of accounts. Others need not be loaded
+ * to find them.
+ */
+export function mentionsAuth({ file }: Pick<FunctionFile, "file">): boolean {
+  try {
+    return /auth/i.test(readFileSync(file, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
 /** Returns the routes of functions, the most specific first. Routers are not included. */
 export function sortRoutes<F extends Pick<FunctionFile, "method" | "path">>(
   functions: readonly F[],

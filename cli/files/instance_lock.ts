@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -31,6 +31,15 @@ export function takeInstanceLock(
     }
     rmSync(file, { force: true });
   }
+}
+
+/**
+ * Checks whether a running process holds a lock of {@link takeInstanceLock}.
+ *
+ * @param file Absolute path of the lock file.
+ */
+export function isLocked(file: string): boolean {
+  return existsSync(file) && isAlive(Number(readFileSync(file, "utf8")));
 }
 
 /** Checks whether a process is running. */

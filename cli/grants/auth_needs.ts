@@ -6,7 +6,7 @@ import type { Problem } from "../project/findings.ts";
 import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import { type AnyNode, getMemberName } from "../sources/syntax.ts";
 import type { Place } from "../project/source_map.ts";
 import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
 import {
@@ -134,7 +134,7 @@ export const ROUTES_ADVICE =
 /** Finds handlers of auth routes that take the mounted routes from the environment. */
 function findVariableRoutes(fn: LoadedFunction): Problem[] {
   return fn.list("createAuthHandler").flatMap((definition): Problem[] => {
-    const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
+    const options = fn.findCall(definition)?.arguments[1];
     const deciding = options === undefined ? [] : listDeciding(fn.syntax, options, "routes");
     const node = deciding.find((each) => readsEnvironment(fn.syntax, each));
     if (node === undefined) return [];
@@ -250,13 +250,17 @@ function readConfig(fn: LoadedFunction, node: AnyNode): Config {
   if (whole.isKnown) return whole.value as Config;
   if (node.type !== "ObjectExpression") return { plugins: [] as never };
   const config: Record<string, unknown> = {};
-  for (const property of node.properties as AnyNode[]) {
-    const { name } = (property.key ?? {}) as { name?: string };
-    if (property.type !== "Property" || property.computed || name === undefined) {
-      Object.assign(config, readConfig(fn, (property.argument ?? property.value) as AnyNode));
+  for (const property of node.properties) {
+    if (property.type === "SpreadElement") {
+      Object.assign(config, readConfig(fn, property.argument));
       continue;
     }
-    const value = fn.evaluate(property.value as AnyNode);
+    const name = getMemberName(property);
+    if (name === undefined) {
+      Object.assign(config, readConfig(fn, property.value));
+      continue;
+    }
+    const value = fn.evaluate(property.value);
     config[name] = value.isKnown ? value.value : UNKNOWN;
   }
   return config as Config;

@@ -14,6 +14,7 @@ const SESSION = { user: READ, session: [Select, Update, Delete] };
 /** A sign-in by a provider creates users and accounts, and takes over unverified accounts. */
 const PROVIDER = { user: [Select, Insert, Update], session: ALL, account: ALL };
 const VERIFICATION = [Select, Insert, Delete];
+const DELETION = { ...SESSION, user: [Select, Delete], account: [Select, Delete] };
 
 /**
  * Operations of better-auth 1.7's routes without plugins and hooks. `tests/auth/routes` runs each
@@ -62,18 +63,8 @@ export const AUTH_ROUTE_TABLES: Readonly<Record<string, OperationsByModel>> = {
     account: ALL,
     verification: VERIFICATION,
   },
-  "/delete-user": {
-    user: [Select, Delete],
-    session: [Select, Update, Delete],
-    account: [Select, Delete],
-    verification: VERIFICATION,
-  },
-  "/delete-user/callback": {
-    user: [Select, Delete],
-    session: [Select, Update, Delete],
-    account: [Select, Delete],
-    verification: [Select, Delete],
-  },
+  "/delete-user": { ...DELETION, verification: VERIFICATION },
+  "/delete-user/callback": { ...DELETION, verification: [Select, Delete] },
   "/list-accounts": { ...SESSION, account: READ },
   "/unlink-account": { ...SESSION, account: [Select, Delete] },
   "/refresh-token": { ...SESSION, account: [Select, Update] },

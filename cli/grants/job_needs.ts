@@ -63,6 +63,12 @@ const TABLE_FUNCTIONS: Readonly<
   },
 };
 
+/** A worker that is started also does what a relay does. */
+function getNeed(fn: LoadedFunction, name: string): JobNeed {
+  const isStarted = name === "createJobWorker" && fn.syntax.calledNames.has("start");
+  return isStarted ? "relay" : JOB_FUNCTIONS[name];
+}
+
 /** The use of the table of jobs by a part of a function. */
 export interface JobUse {
   readonly need: JobNeed;
@@ -73,7 +79,7 @@ export interface JobUse {
 export function listJobUses(fn: LoadedFunction): JobUse[] {
   const functions = fn.syntax.uses.flatMap(({ name, node }): JobUse[] =>
     Object.hasOwn(JOB_FUNCTIONS, name)
-      ? [{ need: JOB_FUNCTIONS[name], reason: `${name} (${fn.getPlace(node).file})` }]
+      ? [{ need: getNeed(fn, name), reason: `${name} (${fn.getPlace(node).file})` }]
       : []
   );
   const mails = new Set(

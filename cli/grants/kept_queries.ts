@@ -1,8 +1,17 @@
+import type { CallExpression, NewExpression } from "acorn";
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
 import { findDeclaration } from "../project/declarations.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import { listExportedNames } from "../project/value_uses.ts";
+import {
+  type AnyNode,
+  getAssignedName,
+  getMemberName,
+  isCallee,
+  isFunction,
+  isNaming,
+} from "../sources/syntax.ts";
 
 /** A part of a bundle that holds a query although no code names it. */
 interface Holder {
@@ -80,20 +89,15 @@ function findHolder(
     ) {
       return { node: parent, name: member, isMember: true };
     }
-    const name = isValue ? getName(parent, node) : undefined;
+    const name = isValue ? getAssignedName(parent, node) : undefined;
     if (name !== undefined) return findNameHolder(syntax, parent, name, seen);
     // a value that is handed to a call may be used there
-    if (
-      /^(?:Call|New)Expression$/.test(parent.type) && parent.callee !== node && !isNamer(parent)
-    ) {
-      isValue = false;
-    }
+    if (isCall(parent) && parent.callee !== node && !isNaming(parent)) isValue = false;
     // a function that is called at once runs where it is
     const call = syntax.getParent(parent);
-    const runsAtOnce = call?.type === "CallExpression" && call.callee === parent;
-    if (/Function/.test(parent.type) && !runsAtOnce) isValue = true;
-    if (parent.type === "FunctionDeclaration") {
-      return findNameHolder(syntax, parent, (parent.id as AnyNode).name as string, seen);
+    if (isFunction(parent) && !isCallee(parent, call)) isValue = true;
+    if (parent.type === "FunctionDeclaration" && parent.id !== null) {
+      return findNameHolder(syntax, parent, parent.id.name, seen);
     }
     node = parent;
     parent = call;
@@ -111,14 +115,15 @@ function findNameHolder(
   seen.add(node);
   const references = syntax.listReferences(name).filter((each) => {
     const call = syntax.getParent(each)!;
-    return !(isNamer(call) && syntax.getParent(call)?.type === "ExpressionStatement");
+    return !(isNaming(call) && syntax.getParent(call)?.type === "ExpressionStatement");
   });
   if (references.length === 0) {
-    return isExported(syntax, name) ? undefined : { node, name, isMember: false };
+    const isExported = listExportedNames(syntax.program).has(name);
+    return isExported ? undefined : { node, name, isMember: false };
   }
   const found = references.map((reference) => {
     const parent = syntax.getParent(reference)!;
-    const isCalled = parent.type === "CallExpression" && parent.callee === reference;
+    const isCalled = isCallee(reference, parent);
     const isOwner = parent.type === "MemberExpression" && parent.object === reference;
     return findHolder(syntax, reference, !isCalled && !isOwner, seen);
   });
@@ -130,41 +135,20 @@ function findNameHolder(
 function isGivenToPackage(syntax: BundleSyntax, property: AnyNode): boolean {
   let at = property;
   while (/^(?:Property|ObjectExpression)$/.test(at.type)) at = syntax.getParent(at)!;
-  if (!/^(?:Call|New)Expression$/.test(at.type)) return false;
-  let owner = at.callee as AnyNode;
-  while (owner.type === "MemberExpression") owner = owner.object as AnyNode;
+  if (!isCall(at)) return false;
+  let owner: AnyNode = at.callee;
+  while (owner.type === "MemberExpression") owner = owner.object;
   return owner.type === "Identifier" && owner.name !== "Object" &&
-    !syntax.declarations.has(owner.name as string) &&
-    findDeclaration(syntax, owner) === undefined;
+    !syntax.declarations.has(owner.name) && findDeclaration(syntax, owner) === undefined;
+}
+
+function isCall(node: AnyNode): node is CallExpression | NewExpression {
+  return node.type === "CallExpression" || node.type === "NewExpression";
 }
 
 /** Returns the name of a member of an object or class that has a value. */
 function getMember(parent: AnyNode, node: AnyNode): string | undefined {
   if (!/^(?:Property|MethodDefinition|PropertyDefinition)$/.test(parent.type)) return undefined;
-  if (parent.computed || parent.value !== node || parent.kind === "constructor") return undefined;
-  const { name, value } = parent.key as { name?: string; value?: unknown };
-  return name ?? String(value);
-}
-
-/** Returns the name of a constant or variable that has a value. */
-function getName(parent: AnyNode, node: AnyNode): string | undefined {
-  const holder = parent.type === "VariableDeclarator" && parent.init === node
-    ? parent.id
-    : parent.type === "AssignmentExpression" && parent.right === node
-    ? parent.left
-    : undefined;
-  return (holder as { name?: string } | undefined)?.name;
-}
-
-/** Checks for esbuild's `__name(value, "name")`. */
-function isNamer(call: AnyNode): boolean {
-  return call.type === "CallExpression" &&
-    /^__name\d*$/.test(String((call.callee as AnyNode).name));
-}
-
-function isExported({ program }: BundleSyntax, name: string): boolean {
-  return (program.body as AnyNode[]).some(({ specifiers, type }) =>
-    type === "ExportNamedDeclaration" &&
-    (specifiers as AnyNode[]).some(({ local }) => (local as AnyNode).name === name)
-  );
+  const { value, kind } = parent as { readonly value?: unknown; readonly kind?: string };
+  return value === node && kind !== "constructor" ? getMemberName(parent) : undefined;
 }

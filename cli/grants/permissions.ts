@@ -47,6 +47,8 @@ export interface AnalyseOptions {
   readonly functions: readonly { readonly name: string; readonly file: string }[];
   /** Additional permissions by function name. */
   readonly extra?: Readonly<Record<string, readonly TablePermission[]>>;
+  /** Names of the functions that migrations create, without their schemas. */
+  readonly created?: ReadonlySet<string>;
   /** Called with the number of finished functions. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -59,7 +61,7 @@ export interface AnalyseOptions {
  * @throws {BuildError} If a file cannot be bundled.
  */
 export async function analysePermissions(options: AnalyseOptions): Promise<PermissionsAnalysis> {
-  const { root, extra = {}, onProgress } = options;
+  const { root, extra = {}, created, onProgress } = options;
   const loaded = await loadFunctions({
     root,
     functions: options.functions,
@@ -82,6 +84,12 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
       missed.add(name, found.missed);
       warnings.add(name, found.warnings);
       hints.add(name, found.hints);
+      for (const { name: called, isOwn, isListed, problem } of found.calls) {
+        const isKnown = isOwn || created?.has(called.name) === true;
+        // with a schema, it may also be a function of an extension
+        if (isKnown && !isListed) missed.add(name, [problem]);
+        else if (isKnown || called.schema !== undefined) warnings.add(name, [problem]);
+      }
       // a variable that decides which routes are mounted would leave grants out
       for (const { message, ...place } of doubts) {
         if (!found.limitsRoutes) warnings.add(name, [{ place, message }]);

@@ -10,11 +10,11 @@ import { Dialect } from "../../database/session/dialect.ts";
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import { type AnyNode, unwrap } from "../project/syntax_nodes.ts";
+import { type AnyNode, getCalleeName, isClass, isDeferred, unwrap } from "../sources/syntax.ts";
 import { findNameUse, findUse } from "../project/value_uses.ts";
 import { findTable, findTableName, listDefaults, listSerialSequences } from "./drizzle_values.ts";
 import { describeMember, findKeptQuery } from "./kept_queries.ts";
-import type { SqlReader, SqlSequence } from "./sql_access.ts";
+import type { SqlCall, SqlReader, SqlSequence } from "./sql_access.ts";
 import { findTableAccesses } from "./table_accesses.ts";
 import { parseTable, printTable, type TableName } from "./table_name.ts";
 import { listOperations, type SequenceNeed, type TableNeed } from "./table_needs.ts";
@@ -33,6 +33,20 @@ export interface QueryNeeds {
   readonly warnings: readonly Problem[];
   /** Queries that the function may not need, and how to split the code that has them. */
   readonly hints: readonly Problem[];
+  /** Calls of functions in SQL. */
+  readonly calls: readonly CallNeed[];
+}
+
+/** A call of a function in SQL. Its tables are not known if the function belongs to the project. */
+export interface CallNeed extends SqlCall {
+  readonly problem: Problem;
+  /** True if the query lists its tables, so that those of the function may be among them. */
+  readonly isListed: boolean;
+}
+
+/** Checks whether a function may run a query or statement. */
+export function isUsedQuery(fn: LoadedFunction, definition: PlacedDefinition): boolean {
+  return findUse(fn, definition, { metadata: METADATA }) !== "unused";
 }
 
 /** Collects what definitions of queries need. */
@@ -45,6 +59,7 @@ export class QueryNeedReader {
   readonly #missed: Problem[] = [];
   readonly #warnings: Problem[] = [];
   readonly #hints: Problem[] = [];
+  readonly #calls: CallNeed[] = [];
   readonly #queries: string[] = [];
   readonly #builder: BuilderClient = new DrizzleClients(new Dialect(), undefined)
     .createBuilder() as unknown as BuilderClient;
@@ -57,7 +72,7 @@ export class QueryNeedReader {
   read(): QueryNeeds {
     const fn = this.#fn;
     for (const definition of fn.list("defineQuery")) {
-      if (!this.#isUsed(definition)) continue;
+      if (!isUsedQuery(fn, definition)) continue;
       const { queryName } = definition.value as { queryName: string };
       const { tables = [] } = definition.args[0] as { tables?: readonly QueryTable[] };
       this.#addQuery(definition, queryName);
@@ -65,7 +80,7 @@ export class QueryNeedReader {
       this.#compare(definition, queryName, tables);
     }
     for (const definition of fn.list("defineStatement")) {
-      if (this.#isUsed(definition)) this.#addStatement(definition);
+      if (isUsedQuery(fn, definition)) this.#addStatement(definition);
     }
     for (const definition of fn.list("RequiresTable")) this.#addMethod(definition);
     this.#findOutside();
@@ -77,11 +92,8 @@ export class QueryNeedReader {
       missed: this.#missed,
       warnings: this.#warnings,
       hints: this.#hints,
+      calls: this.#calls,
     };
-  }
-
-  #isUsed(definition: PlacedDefinition): boolean {
-    return findUse(this.#fn, definition, { metadata: METADATA }) !== "unused";
   }
 
   #addQuery(definition: PlacedDefinition, name: string): void {
@@ -121,12 +133,13 @@ export class QueryNeedReader {
   #compare(definition: PlacedDefinition, name: string, declared: readonly QueryTable[]): void {
     const call = this.#fn.findCall(definition);
     if (call === undefined) return;
-    const body = (call.arguments as AnyNode[]).slice(1);
+    const body = call.arguments.slice(1);
     for (
       const access of findTableAccesses(this.#fn, this.#readSql, body, this.#listQueries(call))
     ) {
       const place = this.#fn.getPlace(access.node);
       if (access.kind === "sequence") this.#addSequence(access.sequence, place);
+      else if (access.kind === "call") this.#addCall(access.call, place, declared.length > 0);
       else if (access.kind === "opaque") {
         const message =
           `the tables of this SQL in ${name} are computed at run time: list all of them`;
@@ -142,20 +155,19 @@ export class QueryNeedReader {
   /** Finds accesses outside of queries, for which no grant is generated. */
   #findOutside(): void {
     const { program } = this.#fn.syntax;
-    const functions = new Set(
-      [...this.#fn.syntax.declarations.values()].filter(({ type }) => /Function|^Class/.test(type)),
-    );
+    const functions = new Set([...this.#fn.syntax.declarations.values()].filter(isDeferred));
     // functions count where the code names them, not where they are declared
-    const roots = (program.body as AnyNode[]).flatMap((statement) => {
+    const roots = program.body.flatMap((statement): AnyNode[] => {
       if (functions.has(statement)) return [];
       if (statement.type !== "VariableDeclaration") return [statement];
-      return (statement.declarations as { init: AnyNode | null }[]).flatMap(({ init }) =>
-        init === null || functions.has(unwrap(init)) ? [] : [init]
+      return statement.declarations.flatMap(({ init }) =>
+        !init || functions.has(unwrap(init)) ? [] : [init]
       );
     });
     for (const access of findTableAccesses(this.#fn, this.#readSql, roots, this.#listQueries())) {
       const place = this.#fn.getPlace(access.node);
       if (access.kind === "sequence") this.#addSequence(access.sequence, place);
+      else if (access.kind === "call") this.#addCall(access.call, place);
       else if (access.kind === "opaque") {
         const message =
           "the tables of this SQL are computed at run time: move it into a defineQuery that lists them";
@@ -174,16 +186,25 @@ export class QueryNeedReader {
 
   /** Lists the calls that define queries and statements, without one. */
   #listQueries(without?: AnyNode): Set<AnyNode> {
-    const calls = this.#fn.list("defineQuery", "defineStatement").map((each) =>
-      this.#fn.findCall(each)
-    );
-    return new Set(calls.filter((call) => call !== undefined && call !== without) as AnyNode[]);
+    const definitions = this.#fn.list("defineQuery", "defineStatement");
+    const calls = definitions.flatMap((each) => this.#fn.findCall(each) ?? []);
+    return new Set(calls.filter((call) => call !== without));
   }
 
   #addSequence({ caller, sequence, privilege }: SqlSequence, place: Problem["place"]): void {
     if (sequence === undefined) {
       this.#unresolved.push({ place, message: describeUnknownSequence(caller) });
     } else this.#sequences.push({ sequence, privilege, reason: `${caller} (${place.file})` });
+  }
+
+  #addCall(call: SqlCall, place: Problem["place"], isListed = false): void {
+    const message =
+      `the SQL calls ${
+        printTable(call.name)
+      }(), whose tables are not in its text, so no grant is generated ` +
+      "for them: list all of them in the option tables of the query. The role also needs EXECUTE, which " +
+      "PostgreSQL gives everyone unless it was revoked";
+    this.#calls.push({ ...call, isListed, problem: { place, message } });
   }
 
   /** Adds the tables of a statement's own SQL, and compares them with a declaration. */
@@ -206,7 +227,7 @@ export class QueryNeedReader {
       this.#unresolved.push({ place, message: (error as Error).message });
       return;
     }
-    const { tables, sequences, hasUnknownTable } = this.#readSql(text);
+    const { tables, sequences, calls, hasUnknownTable } = this.#readSql(text);
     if (hasUnknownTable && declared === undefined) {
       const message =
         `a table of ${name} or its operation cannot be determined: list all of them in ` +
@@ -214,6 +235,8 @@ export class QueryNeedReader {
       this.#missed.push({ place, message });
     }
     for (const sequence of sequences) this.#addSequence(sequence, place);
+    // an empty list says that the functions need no tables of the role
+    if (declared === undefined) { for (const call of calls) this.#addCall(call, place); }
     for (const { table, operations } of tables) {
       if (declared === undefined) {
         this.#addTable(table, operations, reason, findTable(this.#fn, table));
@@ -236,7 +259,7 @@ export class QueryNeedReader {
         followsInstances: true,
         isHarmless: (node, parent) =>
           parent.type === "MemberExpression" ||
-          /^Class/.test(parent.type) && parent.superClass === node ||
+          isClass(parent) && parent.superClass === node ||
           isDecoration(syntax, node, parent),
       });
       // members of the class and of its instances are known by their names
@@ -252,7 +275,7 @@ export class QueryNeedReader {
   /** Returns the name of the class of a method. */
   #findClass(target: unknown, member: string | symbol): string | undefined {
     for (const [name, node] of this.#fn.syntax.declarations) {
-      if (!/^Class/.test(node.type)) continue;
+      if (!isClass(node)) continue;
       const value = this.#fn.evaluateName(name) as (new () => unknown) | undefined;
       if (value === undefined) continue;
       const owns = [value, value.prototype as object].some((each) =>
@@ -270,9 +293,8 @@ const METADATA = ["queryName", "tables", "transaction"];
 /** Returns true for an argument of esbuild's helpers of decorators, or of `getTablePermissions`. */
 function isDecoration(syntax: BundleSyntax, node: AnyNode, parent: AnyNode): boolean {
   if (parent.type !== "CallExpression" || parent.callee === node) return false;
-  const callee = parent.callee as AnyNode;
-  return /^__(?:decorat|runInit|name)/.test(String(callee.name)) ||
-    syntax.findExport(callee)?.name === "getTablePermissions";
+  return /^__(?:decorat|runInit|name)/.test(getCalleeName(parent)) ||
+    syntax.findExport(parent.callee)?.name === "getTablePermissions";
 }
 
 /** The message about a sequence whose name is not in the text. */

@@ -1,28 +1,17 @@
 import type { Problem } from "../project/findings.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { createWrapperCheck } from "../sources/wrapper_packages.ts";
 import { toBareSpecifier, TRELLIS } from "../sources/package_specifier.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
-import { QueryNeedReader } from "./query_needs.ts";
+import { QueryNeedReader, type QueryNeeds } from "./query_needs.ts";
 import { loadSqlReader, type SqlReader } from "./sql_access.ts";
-import type { SequenceNeed, TableNeed } from "./table_needs.ts";
 
 /** What a function needs of the database. */
-export interface PermissionFacts {
+export interface PermissionFacts extends QueryNeeds {
   readonly usesDatabase: boolean;
   /** True if it mounts some auth routes only. */
   readonly limitsRoutes: boolean;
-  readonly tables: readonly TableNeed[];
-  readonly sequences: readonly SequenceNeed[];
-  /** The places of its queries. */
-  readonly queries: readonly string[];
-  readonly unresolved: readonly Problem[];
-  readonly missed: readonly Problem[];
-  readonly warnings: readonly Problem[];
-  /** Queries that the function may not need, and how to split the code that has them. */
-  readonly hints: readonly Problem[];
 }
 
 let reader: Promise<SqlReader> | undefined;
@@ -48,12 +37,11 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     }]
     : [];
   return {
+    ...queries,
     limitsRoutes: auth.limitsRoutes,
     usesDatabase: queries.queries.length > 0 || queries.sequences.length > 0 || auth.usesAuth ||
       own.length > 0,
     tables: [...queries.tables, ...auth.tables, ...own],
-    sequences: queries.sequences,
-    queries: queries.queries,
     unresolved: [
       ...noHandler,
       ...findComputedImports(fn),
@@ -62,7 +50,6 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     ],
     missed: [...queries.missed, ...findWrappers(fn)],
     warnings: [...auth.warnings, ...queries.warnings],
-    hints: queries.hints,
   };
 }
 
@@ -70,7 +57,7 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
 export function findComputedImports(fn: LoadedFunction): Problem[] {
   const message = "the name of an imported module is computed at run time";
   return fn.syntax.imports.filter((node) => {
-    const source = (node.source ?? (node.arguments as AnyNode[])[0]) as AnyNode | undefined;
+    const source = node.type === "ImportExpression" ? node.source : node.arguments[0];
     return source?.type !== "Literal";
   }).map((node) => ({ place: fn.getPlace(node), message }));
 }
@@ -96,15 +83,9 @@ function findWrappers(fn: LoadedFunction): Problem[] {
 
 /** Merges the needs without and with optional environment variables: a function has the grants for both. */
 export function merge(facts: PermissionFacts, others: PermissionFacts): PermissionFacts {
-  return {
-    limitsRoutes: facts.limitsRoutes || others.limitsRoutes,
-    usesDatabase: facts.usesDatabase || others.usesDatabase,
-    tables: [...facts.tables, ...others.tables],
-    sequences: [...facts.sequences, ...others.sequences],
-    queries: [...facts.queries, ...others.queries],
-    unresolved: [...facts.unresolved, ...others.unresolved],
-    missed: [...facts.missed, ...others.missed],
-    warnings: [...facts.warnings, ...others.warnings],
-    hints: [...facts.hints, ...others.hints],
-  };
+  const merged = Object.entries(facts).map(([name, value]) => {
+    const other = others[name as keyof PermissionFacts];
+    return [name, Array.isArray(value) ? [...value, ...other as unknown[]] : value || other];
+  });
+  return Object.fromEntries(merged);
 }

@@ -5,6 +5,7 @@ import {
   child,
   children,
   getText,
+  strings,
   type SyntaxNode,
 } from "../../distsql/server/syntax/syntax_tree.ts";
 import type { TableName } from "./table_name.ts";
@@ -26,6 +27,13 @@ export interface SqlSequence {
   readonly privilege: SequencePrivilege;
 }
 
+/** A call of a function in SQL, which may be one of the project: its tables are not in the text. */
+export interface SqlCall {
+  readonly name: TableName;
+  /** True if a FROM calls it and PostgreSQL has no such function. */
+  readonly isOwn: boolean;
+}
+
 /** What statements need. */
 export interface SqlAccess {
   /** One entry for each place that names a table. */
@@ -34,6 +42,7 @@ export interface SqlAccess {
     readonly operations: readonly DatabaseOperation[];
   }[];
   readonly sequences: readonly SqlSequence[];
+  readonly calls: readonly SqlCall[];
   /** True if a table is unknown, or the text is not valid SQL. */
   readonly hasUnknownTable: boolean;
 }
@@ -47,6 +56,13 @@ const SEQUENCE_FUNCTIONS: Readonly<Record<string, SequencePrivilege>> = {
   nextval: "USAGE",
   setval: "UPDATE",
 };
+
+/** PostgreSQL's own functions that a FROM calls (PostgreSQL 18, "Functions and Operators", 2026-11). */
+const OWN_OF_POSTGRES =
+  /^(?:aclexplode|clock_timestamp|current_\w+|gen_random_uuid|generate_(?:series|subscripts)|jsonb?_\w+|now|pg_\w+|regexp_\w+|string_to_\w+|ts_\w+|unnest|version)$/;
+
+/** Schemas of the database system. */
+const CATALOG = /^(?:pg_catalog|information_schema|sys)$/;
 
 /** Used parts of libpg-query. */
 interface PgQuery {
@@ -73,6 +89,7 @@ class AccessReader {
   readonly #parser: PgQuery;
   readonly #tables: { table: TableName; operations: Set<DatabaseOperation> }[] = [];
   readonly #sequences: SqlSequence[] = [];
+  readonly #calls: SqlCall[] = [];
   #hasUnknownTable = false;
 
   constructor(parser: PgQuery) {
@@ -87,6 +104,7 @@ class AccessReader {
         operations: [...operations],
       })),
       sequences: this.#sequences,
+      calls: this.#calls,
       hasUnknownTable: this.#hasUnknownTable,
     };
   }
@@ -110,7 +128,7 @@ class AccessReader {
     if (node.DeleteStmt) return this.#visitDelete(child(node, "DeleteStmt"), names);
     if (node.MergeStmt) return this.#visitMerge(child(node, "MergeStmt"), names);
     if (node.DoStmt) return this.#visitBlock(child(node, "DoStmt"));
-    if (node.FuncCall) this.#addSequence(child(node, "FuncCall"));
+    if (node.FuncCall) this.#addCall(child(node, "FuncCall"));
     for (const each of Object.values(node)) this.#visit(each, names);
   }
 
@@ -164,6 +182,11 @@ class AccessReader {
       // a lock outside of a subquery locks its tables, too
       const operations = this.#visitSelect(inner, names).flatMap((each) => each.operations);
       return [{ alias: getText(child(select, "alias"), "aliasname"), operations }];
+    }
+    for (const { List } of children(child(entry, "RangeFunction"), "functions")) {
+      for (const each of children(List as SyntaxNode, "items")) {
+        if (each.FuncCall) this.#addCall(child(each, "FuncCall"), true);
+      }
     }
     this.#visit(entry, names);
     return [];
@@ -229,8 +252,7 @@ class AccessReader {
   ): Set<DatabaseOperation> | undefined {
     const name = getText(range, "relname");
     const schema = range.schemaname as string | undefined;
-    const isCatalog = /^(?:pg_catalog|information_schema|sys)$/.test(schema ?? "") ||
-      /^pg_/.test(name);
+    const isCatalog = CATALOG.test(schema ?? "") || /^pg_/.test(name);
     if (isCatalog || (schema === undefined && names.has(name))) return undefined;
     const table = schema === undefined ? { name } : { schema, name };
     const known = { table, operations: new Set(operations) };
@@ -238,9 +260,17 @@ class AccessReader {
     return known.operations;
   }
 
-  #addSequence(call: SyntaxNode): void {
-    const caller = getText(child(children(call, "funcname").at(-1) ?? {}, "String"), "sval");
-    if (!Object.hasOwn(SEQUENCE_FUNCTIONS, caller)) return;
+  #addCall(call: SyntaxNode, isInFrom = false): void {
+    const [name, schema] = strings(children(call, "funcname")).reverse();
+    if (Object.hasOwn(SEQUENCE_FUNCTIONS, name)) {
+      return isInFrom ? undefined : this.#addSequence(call, name);
+    }
+    if (schema !== undefined && CATALOG.test(schema)) return;
+    const called = schema === undefined ? { name } : { schema, name };
+    this.#calls.push({ name: called, isOwn: isInFrom && !OWN_OF_POSTGRES.test(name) });
+  }
+
+  #addSequence(call: SyntaxNode, caller: string): void {
     const [first = {}] = children(call, "args");
     const literal = first.TypeCast ? child(child(first, "TypeCast"), "arg") : first;
     const text = child(child(literal, "A_Const"), "sval").sval as string | undefined;

@@ -1,11 +1,28 @@
+import type {
+  CallExpression,
+  Identifier,
+  TaggedTemplateExpression,
+  VariableDeclarator,
+} from "acorn";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { quoteName } from "../../sql/quote.ts";
-import { findDeclaration, findProperty, listArguments } from "../project/declarations.ts";
+import { findDeclaration, listArguments, type LocalDeclaration } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
-import { findNameUse } from "../project/value_uses.ts";
+import { findExportGetter, findNameUse } from "../project/value_uses.ts";
+import {
+  type AnyNode,
+  childrenOf,
+  findProperty,
+  getAssignedName,
+  getCalleeName,
+  getMemberName,
+  isCallee,
+  isDeferred,
+  isNaming,
+  unwrap,
+} from "../sources/syntax.ts";
 import { findTableName } from "./drizzle_values.ts";
-import { PLACEHOLDER, type SqlReader, type SqlSequence } from "./sql_access.ts";
+import { PLACEHOLDER, type SqlCall, type SqlReader, type SqlSequence } from "./sql_access.ts";
 import { printTable, type TableName } from "./table_name.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
@@ -19,6 +36,7 @@ export type TableAccess =
     readonly operations: readonly DatabaseOperation[];
   }
   | { readonly kind: "sequence"; readonly node: AnyNode; readonly sequence: SqlSequence }
+  | { readonly kind: "call"; readonly node: AnyNode; readonly call: SqlCall }
   /** SQL whose tables are unknown. */
   | { readonly kind: "opaque"; readonly node: AnyNode };
 
@@ -76,72 +94,62 @@ class AccessFinder {
   #collect(node: AnyNode, nodes: AnyNode[]): void {
     if (this.#seen.has(node) || this.#skipped.has(node)) return;
     this.#seen.add(node);
-    if (isNaming(node) || this.#isFunctionAssignment(node) || this.#isUnusedExport(node)) return;
+    // esbuild's name of a function is no use of it
+    if (node.type === "ExpressionStatement" && isNaming(node.expression)) return;
+    if (this.#isFunctionAssignment(node) || this.#isUnusedExport(node)) return;
     nodes.push(node);
     if (node.type === "VariableDeclarator") this.#addMembers(node);
     if (node.type === "Identifier") {
       for (const declared of this.#listNamed(node)) this.#collect(declared, nodes);
     }
-    for (const child of listChildren(node)) this.#collect(child, nodes);
+    for (const child of childrenOf(node)) this.#collect(child, nodes);
   }
 
   /** Lists the functions and classes that a name may be: of the bundle, or the member of a module. */
-  #listNamed(node: AnyNode): AnyNode[] {
+  #listNamed(node: Identifier): AnyNode[] {
     const { declarations, getParent } = this.#fn.syntax;
-    const name = node.name as string;
     const parent = getParent(node);
     const isKey = parent?.type === "Property" && parent.key === node && !parent.computed;
     const isPattern = isKey && getParent(parent)?.type === "ObjectPattern";
     const isMember = parent?.type === "MemberExpression" && parent.property === node;
     if (isKey && !isPattern) return [];
-    const exported = isMember || isPattern ? listExported(this.#fn, name) : [];
-    const names = exported.length > 0 ? exported : [name];
+    const exported = isMember || isPattern ? listExported(this.#fn, node.name) : [];
+    const names = exported.length > 0 ? exported : [node.name];
     return names.flatMap((each) => {
       const declared = declarations.get(each);
-      return declared !== undefined && /Function|^Class/.test(declared.type) ? [declared] : [];
+      return declared !== undefined && isDeferred(declared) ? [declared] : [];
     });
   }
 
   /** Returns true for `read = async () => {}` of a module that is imported on demand: a function counts where code names it. */
   #isFunctionAssignment(node: AnyNode): boolean {
-    if (node.type !== "AssignmentExpression") return false;
-    const value = unwrap(node.right as AnyNode);
-    const { name } = node.left as { name?: string };
-    return name !== undefined && /Function|^Class/.test(value.type) &&
-      this.#fn.syntax.declarations.get(name) === value;
+    if (node.type !== "AssignmentExpression" || node.left.type !== "Identifier") return false;
+    const value = unwrap(node.right);
+    return isDeferred(value) && this.#fn.syntax.declarations.get(node.left.name) === value;
   }
 
   /** Returns true for a getter of esbuild's `__export(module, { read: () => read })` that nothing calls. */
   #isUnusedExport(node: AnyNode): boolean {
-    if (node.type !== "Property") return false;
     const { syntax } = this.#fn;
-    const call = syntax.getParent(syntax.getParent(node)!);
-    if (call?.type !== "CallExpression" || (call.callee as AnyNode).name !== "__export") {
-      return false;
-    }
-    const key = node.key as AnyNode;
-    const [module] = call.arguments as AnyNode[];
-    const member = String(key.name ?? key.value);
-    return findNameUse(syntax, module.name as string, { member }) === "unused";
+    const exported = findExportGetter(syntax, node);
+    return exported !== undefined &&
+      findNameUse(syntax, exported.module, { member: exported.name }) === "unused";
   }
 
-  #addMembers({ id, init }: AnyNode): void {
-    const pattern = id as AnyNode;
-    if (init === null || pattern.type !== "ObjectPattern") return;
-    for (const property of pattern.properties as AnyNode[]) {
-      const key = (property.key as AnyNode | undefined)?.name as string | undefined;
-      const value = (property.value as AnyNode | undefined)?.name as string | undefined;
-      if (key !== undefined && value !== undefined) this.#members.set(value, key);
+  #addMembers({ id, init }: VariableDeclarator): void {
+    if (!init || id.type !== "ObjectPattern") return;
+    for (const property of id.properties) {
+      const key = getMemberName(property);
+      const value = property.type === "Property" ? property.value : undefined;
+      if (key !== undefined && value?.type === "Identifier") this.#members.set(value.name, key);
     }
   }
 
-  #readCall(call: AnyNode): void {
-    const callee = unwrap(call.callee as AnyNode);
-    const [first] = call.arguments as AnyNode[];
+  #readCall(call: CallExpression): void {
+    const callee = unwrap(call.callee);
+    const [first, second] = call.arguments;
     const exported = this.#fn.syntax.findExport(callee)?.name;
-    if (exported === "assertRowExists") {
-      return this.#addTable(call, (call.arguments as AnyNode[])[1], [Select]);
-    }
+    if (exported === "assertRowExists") return this.#addTable(call, second, [Select]);
     const method = this.#getMethod(callee);
     if (method === undefined) return;
     if (SOURCES.test(method) || JOIN.test(method)) {
@@ -154,11 +162,10 @@ class AccessFinder {
 
   /** Returns the name of the method that is called: of a member, or of a name that a pattern took. */
   #getMethod(callee: AnyNode): string | undefined {
-    if (callee.type === "Identifier") return this.#members.get(callee.name as string);
-    return callee.type === "MemberExpression" ? getKey(callee) : undefined;
+    return callee.type === "Identifier" ? this.#members.get(callee.name) : getMemberName(callee);
   }
 
-  #readSource(call: AnyNode, method: string, source: AnyNode): void {
+  #readSource(call: CallExpression, method: string, source: AnyNode): void {
     if (method === "from" || JOIN.test(method)) {
       const text = this.#getSql(source);
       if (text !== null) {
@@ -202,38 +209,30 @@ class AccessFinder {
     const resolved = options && this.#resolve(options);
     const of = findProperty(resolved, "of");
     if (of === undefined) return true;
-    const named = of.type === "ArrayExpression" ? of.elements as AnyNode[] : [of];
+    const named = of.type === "ArrayExpression" ? of.elements : [of];
     const own = this.#findTable(table);
     return named.some((each) => {
-      const other = this.#findTable(each);
+      const other = each === null ? undefined : this.#findTable(each);
       return other === undefined || own === undefined || printTable(other) === printTable(own);
     });
   }
 
   /** Lists the calls of the statement that a call belongs to, also those on a variable that holds it. */
-  #listChain(call: AnyNode): { name: string; args: AnyNode[] }[] {
+  #listChain(call: AnyNode): { name: string; args: readonly AnyNode[] }[] {
     const { getParent, listReferences } = this.#fn.syntax;
-    const chain: { name: string; args: AnyNode[] }[] = [];
+    const chain: { name: string; args: readonly AnyNode[] }[] = [];
     const names = new Set<string>();
     const climb = (from: AnyNode): void => {
       let at = from;
       for (;;) {
         const member = getParent(at);
         const outer = member && getParent(member);
-        const isCalled = member?.type === "MemberExpression" && member.object === at &&
-          outer?.type === "CallExpression" && outer.callee === member;
-        if (!isCalled) break;
-        chain.push({ name: getKey(member) ?? "", args: outer.arguments as AnyNode[] });
+        if (member?.type !== "MemberExpression" || member.object !== at) break;
+        if (!isCallee(member, outer)) break;
+        chain.push({ name: getMemberName(member) ?? "", args: outer.arguments });
         at = outer;
       }
-      const holder = getParent(at);
-      const target =
-        (holder?.type === "VariableDeclarator"
-          ? holder.id
-          : holder?.type === "AssignmentExpression"
-          ? holder.left
-          : undefined) as AnyNode | undefined;
-      const name = target?.type === "Identifier" ? target.name as string : undefined;
+      const name = getAssignedName(getParent(at), at);
       if (name === undefined || names.has(name)) return;
       names.add(name);
       for (const reference of listReferences(name)) climb(reference);
@@ -242,16 +241,14 @@ class AccessFinder {
     return chain;
   }
 
-  #readRelational(call: AnyNode, callee: AnyNode): void {
-    const owner = unwrap(callee.object as AnyNode);
+  #readRelational(call: CallExpression, callee: AnyNode): void {
+    const owner = callee.type === "MemberExpression" ? unwrap(callee.object) : undefined;
     if (owner?.type !== "MemberExpression") return;
-    const source = this.#resolve(owner.object as AnyNode);
-    const isQuery = source.type === "MemberExpression" && getKey(source) === "query" ||
-      source.type === "Identifier" && this.#members.get(source.name as string) === "query";
-    const key = getKey(owner);
-    if (!isQuery) return;
+    // `db.query`, or what a pattern took of it
+    if (this.#getMethod(this.#resolve(owner.object)) !== "query") return;
+    const key = getMemberName(owner);
     const table = key === undefined ? undefined : this.#findSchemaTable(key);
-    const [options] = call.arguments as AnyNode[];
+    const [options] = call.arguments;
     if (table === undefined) this.#found.push({ kind: "opaque", node: call });
     else this.#addRelated(call, table, options);
   }
@@ -276,50 +273,49 @@ class AccessFinder {
     if (name === undefined) return;
     this.#found.push({ kind: "table", node, table: name, operations: [Select] });
     const resolved = options && this.#resolveConstant(options);
-    if (resolved === undefined || resolved.type === "Literal" || resolved.name === "undefined") {
-      return;
-    }
+    if (resolved === undefined || resolved.type === "Literal") return;
+    if (resolved.type === "Identifier" && resolved.name === "undefined") return;
     const given = findProperty(resolved, "with");
     const related = given && this.#resolveConstant(given);
     const parts = [resolved, ...related === undefined ? [] : [related]];
-    const isKnown = parts.every(({ type, properties }) =>
-      type === "ObjectExpression" &&
-      (properties as AnyNode[]).every(({ type, computed }) => type === "Property" && !computed)
+    const isKnown = parts.every((part) =>
+      part.type === "ObjectExpression" &&
+      part.properties.every((each) => each.type === "Property" && !each.computed)
     );
     if (!isKnown) this.#found.push({ kind: "opaque", node });
     if (related?.type !== "ObjectExpression") return;
     const relations = getRelations(this.#fn).get(table) ?? {};
-    for (const { key, value } of related.properties as { key?: AnyNode; value: AnyNode }[]) {
-      const target = relations[String(key?.name ?? key?.value)];
-      if (target !== undefined) this.#addRelated(node, target, value);
+    for (const property of related.properties) {
+      const target = relations[getMemberName(property) ?? ""];
+      if (target !== undefined && property.type === "Property") {
+        this.#addRelated(node, target, property.value);
+      }
     }
   }
 
-  #readTemplate(template: AnyNode): void {
+  #readTemplate(template: TaggedTemplateExpression): void {
     const parent = this.#fn.syntax.getParent(template);
     // read with the call that it is given to
     if (parent?.type === "CallExpression" && parent.callee !== template) {
-      const method = this.#getMethod(unwrap(parent.callee as AnyNode)) ?? "";
+      const method = this.#getMethod(unwrap(parent.callee)) ?? "";
       if (EXECUTE.test(method) || method === "from" || JOIN.test(method)) return;
     }
     const text = this.#getTemplateText(template);
-    const isSql = this.#isSqlTag(template.tag as AnyNode);
-    if (text !== undefined && STATEMENT.test(text)) this.#addSql(template, text);
-    else if (text !== undefined && isSql && /\bselect\b|val\s*\(/i.test(text)) {
-      // a part of a statement, which may have a subquery
+    const isSql = this.#isSqlTag(template.tag);
+    if (STATEMENT.test(text)) this.#addSql(template, text);
+    else if (isSql && /\bselect\b|\w\s*\(/i.test(text)) {
+      // a part of a statement, which may have a subquery or call a function
       const access = this.#readSql(`SELECT (${text})`);
       if (!access.hasUnknownTable) this.#addSql(template, `SELECT (${text})`);
     }
   }
 
-  #readExecuted(call: AnyNode, given: AnyNode): void {
+  #readExecuted(call: CallExpression, given: AnyNode): void {
     const text = this.#getSql(given);
     if (text !== null) return this.#addSql(call, text);
     const node = this.#resolve(given);
-    const parameter = node.type === "Identifier"
-      ? findDeclaration(this.#fn.syntax, node)
-      : undefined;
-    if (parameter !== undefined && parameter.type !== "VariableDeclarator") {
+    const parameter = this.#findParameter(node);
+    if (parameter !== undefined) {
       for (const argument of listArguments(this.#fn.syntax, parameter) ?? []) {
         const value = this.#getSql(argument);
         if (value === undefined || value === null && this.#isUnknownCall(argument)) {
@@ -329,21 +325,25 @@ class AccessFinder {
     } else if (this.#isUnknownCall(node)) this.#found.push({ kind: "opaque", node: call });
   }
 
+  /** Finds the parameter that a name is. */
+  #findParameter(node: AnyNode): Extract<LocalDeclaration, { kind: "parameter" }> | undefined {
+    const local = node.type === "Identifier" ? findDeclaration(this.#fn.syntax, node) : undefined;
+    return local?.kind === "parameter" ? local : undefined;
+  }
+
   /** Returns true for a call of a function that is not the project's. */
   #isUnknownCall(node: AnyNode): boolean {
-    if (node.type !== "CallExpression") return false;
-    const callee = node.callee as AnyNode;
-    if (callee.type !== "Identifier") return false;
-    const name = callee.name as string;
+    if (node.type !== "CallExpression" || node.callee.type !== "Identifier") return false;
+    const { callee } = node;
     const { syntax } = this.#fn;
-    return !syntax.declarations.has(name) && findDeclaration(syntax, callee) === undefined &&
-      syntax.findExport(callee) === undefined;
+    return !syntax.declarations.has(callee.name) &&
+      findDeclaration(syntax, callee) === undefined && syntax.findExport(callee) === undefined;
   }
 
   /** Returns true for an object of the project that has such a method: `shell.execute("ls")`. */
   #isOtherOwner(callee: AnyNode): boolean {
     if (callee.type !== "MemberExpression") return false;
-    const owner = this.#resolve(callee.object as AnyNode);
+    const owner = this.#resolve(callee.object);
     return owner.type === "ObjectExpression" || owner.type === "NewExpression";
   }
 
@@ -353,12 +353,11 @@ class AccessFinder {
     if (node.type === "TaggedTemplateExpression") return this.#getTemplateText(node);
     if (node.type === "Literal") return typeof node.value === "string" ? node.value : null;
     if (node.type === "CallExpression") {
-      const callee = node.callee as AnyNode;
-      if (callee.type !== "MemberExpression" || !this.#isSqlTag(callee.object as AnyNode)) {
-        return null;
-      }
-      const [first] = node.arguments as AnyNode[];
-      return getKey(callee) === "raw" && first !== undefined ? this.#getText(first) : undefined;
+      const { callee, arguments: [first] } = node;
+      if (callee.type !== "MemberExpression" || !this.#isSqlTag(callee.object)) return null;
+      return getMemberName(callee) === "raw" && first !== undefined
+        ? this.#getText(first)
+        : undefined;
     }
     if (node.type === "BinaryExpression" || node.type === "TemplateLiteral") {
       return this.#getText(node);
@@ -373,11 +372,7 @@ class AccessFinder {
   }
 
   /** Returns the text of a template; {@link PLACEHOLDER} replaces values. */
-  #getTemplateText(template: AnyNode): string | undefined {
-    const { quasis, expressions } = template.quasi as {
-      quasis: { value: { cooked: string } }[];
-      expressions: AnyNode[];
-    };
+  #getTemplateText({ quasi: { quasis, expressions } }: TaggedTemplateExpression): string {
     return quasis.map(({ value: { cooked } }, at) => {
       const expression = expressions[at];
       if (expression === undefined) return cooked;
@@ -403,25 +398,24 @@ class AccessFinder {
     let node = unwrap(given);
     for (let depth = 0; node.type === "Identifier" && depth < 5; depth++) {
       const next = findDeclaration(this.#fn.syntax, node);
-      if (next?.type !== "VariableDeclarator") break;
-      node = unwrap(next.init as AnyNode);
+      if (next?.kind !== "constant") break;
+      node = unwrap(next.value);
     }
-    return node.type === "AwaitExpression" ? this.#resolve(node.argument as AnyNode) : node;
+    return node.type === "AwaitExpression" ? this.#resolve(node.argument) : node;
   }
 
   /** Like {@link #resolve}, also for names at the top level. */
   #resolveConstant(given: AnyNode): AnyNode {
     const node = this.#resolve(given);
-    const name = node.type === "Identifier" ? node.name as string : "";
+    const name = node.type === "Identifier" ? node.name : "";
     return this.#fn.syntax.declarations.get(name) ?? node;
   }
 
   #findTable(given: AnyNode): TableName | undefined {
     const node = this.#resolve(given);
     if (node.type === "CallExpression") {
-      const [table] = node.arguments as AnyNode[];
-      const name = (node.callee as AnyNode).name;
-      return /^alias(?:edTable)?\d*$/.test(String(name)) && table !== undefined
+      const [table] = node.arguments;
+      return /^alias(?:edTable)?\d*$/.test(getCalleeName(node)) && table !== undefined
         ? this.#findTable(table)
         : undefined;
     }
@@ -442,19 +436,14 @@ class AccessFinder {
   /** Lists the tables that an expression may be: branches, members of an object, and what calls give a parameter. */
   #listTables(given: AnyNode, depth = 0): TableName[] {
     const node = this.#resolve(given);
-    const { type } = node;
-    const listAll = (nodes: AnyNode[]) =>
+    const listAll = (nodes: readonly AnyNode[]) =>
       nodes.flatMap((each) => this.#listTables(each, depth + 1));
     if (depth > 4) return [];
-    if (type === "ConditionalExpression") {
-      return listAll([node.consequent as AnyNode, node.alternate as AnyNode]);
-    }
-    const declaration = type === "Identifier" && findDeclaration(this.#fn.syntax, node);
-    if (declaration && declaration.type !== "VariableDeclarator") {
-      return listAll(listArguments(this.#fn.syntax, declaration) ?? []);
-    }
-    if (type === "MemberExpression" && node.computed) {
-      const owner = this.#fn.evaluate(this.#resolve(node.object as AnyNode));
+    if (node.type === "ConditionalExpression") return listAll([node.consequent, node.alternate]);
+    const parameter = this.#findParameter(node);
+    if (parameter !== undefined) return listAll(listArguments(this.#fn.syntax, parameter) ?? []);
+    if (node.type === "MemberExpression" && node.computed) {
+      const owner = this.#fn.evaluate(this.#resolve(node.object));
       const members = owner.isKnown && !findTableName(owner.value) ? owner.value : undefined;
       const tables = Object.values(members ?? {}).map(findTableName);
       if (tables.some((each) => each !== undefined)) {
@@ -474,19 +463,18 @@ class AccessFinder {
     for (const sequence of access?.sequences ?? []) {
       this.#found.push({ kind: "sequence", node, sequence });
     }
+    for (const call of access?.calls ?? []) this.#found.push({ kind: "call", node, call });
   }
 }
 
 /** Lists the names at the top level that modules of the bundle export under a name. */
 function listExported(fn: LoadedFunction, exported: string): string[] {
-  return (fn.syntax.program.body as AnyNode[]).flatMap((statement) => {
-    const { callee, arguments: args } = (statement.expression ?? {}) as {
-      callee?: AnyNode;
-      arguments?: AnyNode[];
-    };
-    if (callee?.name !== "__export") return [];
-    const { name } = (findProperty(args![1], exported)?.body ?? {}) as { name?: string };
-    return name === undefined ? [] : [name];
+  return fn.syntax.program.body.flatMap((statement) => {
+    const call = statement.type === "ExpressionStatement" ? statement.expression : undefined;
+    if (call?.type !== "CallExpression" || getCalleeName(call) !== "__export") return [];
+    const getter = findProperty(call.arguments[1], exported);
+    const value = getter?.type === "ArrowFunctionExpression" ? getter.body : undefined;
+    return value?.type === "Identifier" ? [value.name] : [];
   });
 }
 
@@ -512,18 +500,4 @@ function getRelations(fn: LoadedFunction): ReadonlyMap<unknown, Relations> {
   }
   relationsByFunction.set(fn, found);
   return found;
-}
-
-/** Returns true for esbuild's `__name(fn, "fn");` after a declaration, which is no use of it. */
-function isNaming(node: AnyNode): boolean {
-  if (node.type !== "ExpressionStatement") return false;
-  const { callee } = node.expression as { callee?: AnyNode };
-  return /^__name\d*$/.test(String(callee?.name));
-}
-
-/** Returns the name of a member; `undefined` if it is computed. */
-function getKey(member: AnyNode): string | undefined {
-  const property = member.property as AnyNode;
-  const name = member.computed ? property.value : property.name;
-  return typeof name === "string" ? name : undefined;
 }

@@ -1,6 +1,14 @@
-import { bindsName, findDeclaration } from "../project/declarations.ts";
+import type { CallExpression, Identifier, Pattern } from "acorn";
+import { bindsName, findValue } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import {
+  type AnyNode,
+  type FunctionNode,
+  isFunction,
+  isReference,
+  unwrap,
+  visitNodes,
+} from "../sources/syntax.ts";
 import type { AuthorizerInputs } from "./infra_plan.ts";
 
 /** Objects that contain parts of the request. */
@@ -54,12 +62,12 @@ function getMember(part: Part, name: string): Member {
 export function findAuthorizerReads(fn: LoadedFunction): AuthorizerInputs {
   const tracker = new RequestTracker(fn);
   const call = fn.handler && fn.findCall(fn.handler);
-  const own = call && tracker.findFunction((call.arguments as AnyNode[])[0]);
+  const own = tracker.findFunction(call?.arguments[0]);
   if (own === undefined) {
     const { file, line } = fn.handler?.place ?? { file: fn.file, line: 1 };
     return { reads: [], unresolved: [`${file}:${line}`] };
   }
-  const [parameter] = own.params as AnyNode[];
+  const [parameter] = own.params;
   if (parameter !== undefined) tracker.followBinding(parameter, "request", own);
   return { reads: tracker.reads, unresolved: tracker.unresolved };
 }
@@ -76,20 +84,16 @@ class RequestTracker {
   }
 
   /** Returns the function that an expression gives. */
-  findFunction(expression: AnyNode | undefined): AnyNode | undefined {
+  findFunction(expression: AnyNode | undefined): FunctionNode | undefined {
     const node = expression && unwrap(expression);
-    if (node === undefined || /Function/.test(node.type)) return node;
-    if (node.type !== "Identifier") return undefined;
+    if (isFunction(node)) return node;
+    if (node?.type !== "Identifier") return undefined;
     // a function expression calls itself by its own name
     for (let at = this.#fn.syntax.getParent(node); at; at = this.#fn.syntax.getParent(at)) {
-      const own = at.type === "FunctionExpression" ? at.id as AnyNode | null : null;
-      if (own?.name === node.name) return at;
+      if (at.type === "FunctionExpression" && at.id?.name === node.name) return at;
     }
-    const local = findDeclaration(this.#fn.syntax, node);
-    const found = local?.type === "VariableDeclarator"
-      ? local.init as AnyNode
-      : this.#fn.syntax.declarations.get(node.name as string);
-    return found === undefined || found === node ? undefined : this.findFunction(found);
+    const found = findValue(this.#fn.syntax, node);
+    return found === node ? undefined : this.findFunction(found);
   }
 
   #getPlace(node: AnyNode): string {
@@ -102,25 +106,23 @@ class RequestTracker {
   }
 
   /** Follows the names that a pattern gives a part of the request, in a function. */
-  followBinding(pattern: AnyNode, part: Part, scope: AnyNode): void {
-    if (pattern.type === "AssignmentPattern") {
-      return this.followBinding(pattern.left as AnyNode, part, scope);
-    }
+  followBinding(pattern: Pattern, part: Part, scope: AnyNode): void {
+    if (pattern.type === "AssignmentPattern") return this.followBinding(pattern.left, part, scope);
     if (pattern.type === "Identifier") return this.#followName(pattern, part, scope);
     if (pattern.type !== "ObjectPattern") return this.#lose(pattern);
-    for (const property of pattern.properties as AnyNode[]) {
+    for (const property of pattern.properties) {
       if (property.type === "RestElement") {
-        this.followBinding(property.argument as AnyNode, part, scope);
+        this.followBinding(property.argument, part, scope);
         continue;
       }
-      const name = this.#getName(property.key as AnyNode, property.computed === true);
+      const name = this.#getName(property.key, property.computed);
       const inner = this.#readMember(part, name, property);
-      if (inner !== undefined) this.followBinding(property.value as AnyNode, inner, scope);
+      if (inner !== undefined) this.followBinding(property.value, inner, scope);
     }
   }
 
   #getName(key: AnyNode, isComputed: boolean): string | undefined {
-    if (!isComputed && key.type === "Identifier") return key.name as string;
+    if (!isComputed && key.type === "Identifier") return key.name;
     const found = this.#fn.evaluate(key);
     return found.isKnown && typeof found.value === "string" ? found.value : undefined;
   }
@@ -134,41 +136,31 @@ class RequestTracker {
     return undefined;
   }
 
-  #followName(declaration: AnyNode, part: Part, scope: AnyNode): void {
+  #followName(declaration: Identifier, part: Part, scope: AnyNode): void {
     if (this.#followed.has(declaration)) return;
     this.#followed.add(declaration);
-    const name = declaration.name as string;
-    const visit = (node: AnyNode): void => {
+    const { name } = declaration;
+    visitNodes(scope, (node) => {
       // a parameter of the name hides that of the code around it
-      const isHidden = /Function/.test(node.type) &&
-        (node.params as AnyNode[]).some((each) => bindsName(each, name));
-      if (node !== scope && isHidden) return;
-      if (node.type === "Identifier" && node.name === name && node !== declaration) {
-        if (this.#isValue(node)) this.#followUse(node, part);
-        return;
-      }
-      listChildren(node).forEach(visit);
-    };
-    visit(scope);
+      const isHidden = isFunction(node) && node.params.some((each) => bindsName(each, name));
+      if (node !== scope && isHidden) return false;
+      if (node.type !== "Identifier" || node.name !== name || node === declaration) return true;
+      if (this.#isValue(node)) this.#followUse(node, part);
+      return false;
+    });
   }
 
   /** Checks whether an identifier is a value and not the name of a member or a declaration. */
   #isValue(node: AnyNode): boolean {
     const parent = this.#fn.syntax.getParent(node);
-    if (parent === undefined) return false;
-    if (parent.type === "MemberExpression") {
-      return parent.object === node || parent.computed === true;
-    }
+    if (parent === undefined || !isReference(node, parent)) return false;
     if (parent.type === "Property") {
       return parent.value === node &&
         this.#fn.syntax.getParent(parent)?.type !== "ObjectPattern";
     }
     if (parent.type === "VariableDeclarator") return parent.init === node;
     if (parent.type === "AssignmentPattern") return parent.right === node;
-    return !/^(?:MethodDefinition|PropertyDefinition|LabeledStatement|RestElement)$/.test(
-      parent.type,
-    ) &&
-      !(/Function/.test(parent.type) && parent.body !== node);
+    return parent.type !== "RestElement" && !(isFunction(parent) && parent.body !== node);
   }
 
   #followUse(node: AnyNode, part: Part): void {
@@ -178,16 +170,16 @@ class RequestTracker {
         return this.#followUse(parent, part);
       case "MemberExpression": {
         if (parent.object !== node) break;
-        const name = this.#getName(parent.property as AnyNode, parent.computed === true);
+        const name = this.#getName(parent.property, parent.computed);
         const inner = this.#readMember(part, name, parent);
         if (inner !== undefined) this.#followUse(parent, inner);
         return;
       }
       case "VariableDeclarator":
-        return this.followBinding(parent.id as AnyNode, part, this.#getScope(parent));
+        return this.followBinding(parent.id, part, this.#getScope(parent));
       case "BinaryExpression":
         if (parent.operator === "in" && parent.right === node) {
-          return void this.#readMember(part, this.#getName(parent.left as AnyNode, true), parent);
+          return void this.#readMember(part, this.#getName(parent.left, true), parent);
         }
         break;
       case "CallExpression":
@@ -198,20 +190,19 @@ class RequestTracker {
 
   #getScope(node: AnyNode): AnyNode {
     let at = node;
-    while (!/Function|^Program$/.test(at.type)) at = this.#fn.syntax.getParent(at)!;
+    while (!isFunction(at) && at.type !== "Program") at = this.#fn.syntax.getParent(at)!;
     return at;
   }
 
-  #followArgument(call: AnyNode, node: AnyNode, part: Part): void {
-    const args = call.arguments as AnyNode[];
-    const position = args.indexOf(node);
-    const callee = call.callee as AnyNode;
+  #followArgument(call: CallExpression, node: AnyNode, part: Part): void {
+    const { callee, arguments: args } = call;
+    const position = args.findIndex((each) => each === node);
     if (part === "event" && this.#fn.syntax.findExport(callee)?.name === "getHeader") {
       const name = args[1] && this.#getName(args[1], true);
       return void this.#readMember("headers", name, call);
     }
     const called = this.findFunction(callee);
-    const parameter = (called?.params as AnyNode[] | undefined)?.[position];
+    const parameter = called?.params[position];
     const isPlain = parameter !== undefined && parameter.type !== "RestElement" &&
       !args.slice(0, position).some(({ type }) => type === "SpreadElement");
     if (isPlain) this.followBinding(parameter, part, called!);
@@ -234,7 +225,7 @@ function isPresenceCheck(node: AnyNode, parent: AnyNode): boolean {
     case "LogicalExpression":
       return parent.operator === "&&" && parent.left === node;
     case "BinaryExpression":
-      return /^[!=]==?$/.test(parent.operator as string);
+      return /^[!=]==?$/.test(parent.operator);
     default:
       return false;
   }

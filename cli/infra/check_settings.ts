@@ -1,7 +1,6 @@
 import type { CdnInfra } from "../config/delivery_infra.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
-import { isObject, isText } from "../config/settings.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
 import { isStageName } from "../stages/stage_name.ts";
@@ -15,6 +14,8 @@ import {
   checkRules,
   checkTable,
   FLAG,
+  isObject,
+  isText,
   NUMBER,
   oneOf,
   range,

@@ -1,7 +1,15 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
-import { findDeclaration, findProperty, visitAll } from "../project/declarations.ts";
+import { findValue } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import {
+  type AnyNode,
+  childrenOf,
+  findProperty,
+  getMemberName,
+  getText,
+  unwrap,
+  visitNodes,
+} from "../sources/syntax.ts";
 import { findProcessReads } from "./variable_reads.ts";
 
 /** Fields of a `DatabaseConfig` that a deployment sets. */
@@ -40,7 +48,7 @@ export function readDatabaseClients(fn: LoadedFunction): DatabaseClients {
   const processReads = new Map(findProcessReads(syntax).map(({ name, node }) => [node, name]));
   const environments = fn.list("defineEnv");
   let usesIam = false;
-  visitAll(syntax.program, (node) => {
+  visitNodes(syntax.program, (node) => {
     if (node.type === "ObjectExpression") readClient(node);
   });
   return { providers: [...providers], variables: [...variables], usesIam };
@@ -49,9 +57,9 @@ export function readDatabaseClients(fn: LoadedFunction): DatabaseClients {
     const provider = findProperty(object, "provider");
     if (provider === undefined) return;
     const named: DatabaseProvider[] = [];
-    walk(provider, ({ type, value }) => {
-      const isName = type === "Literal" && DATABASE_PROVIDERS.includes(value as DatabaseProvider);
-      if (isName) named.push(value as DatabaseProvider);
+    walk(provider, (node) => {
+      const value = getText(node) as DatabaseProvider;
+      if (DATABASE_PROVIDERS.includes(value)) named.push(value);
     });
     if (named.length === 0) return;
     for (const name of named) if (name !== "embedded-pg") providers.add(name);
@@ -76,19 +84,18 @@ export function readDatabaseClients(fn: LoadedFunction): DatabaseClients {
     const process = processReads.get(node);
     if (process !== undefined) return process;
     if (node.type === "CallExpression") {
-      const name = syntax.findExport(node.callee as AnyNode)?.name;
-      const [argument] = node.arguments as AnyNode[];
+      const name = syntax.findExport(node.callee)?.name;
+      const [argument] = node.arguments;
       if (argument === undefined || name !== "getRequiredEnv" && name !== "getOptionalEnv") {
         return undefined;
       }
       const value = fn.evaluate(argument);
       return value.isKnown && typeof value.value === "string" ? value.value : undefined;
     }
-    if (node.type !== "MemberExpression" || node.computed) return undefined;
-    const owner = node.object as AnyNode;
-    const value = owner.type === "Identifier" ? fn.evaluateName(owner.name as string) : undefined;
+    if (node.type !== "MemberExpression" || node.object.type !== "Identifier") return undefined;
+    const value = fn.evaluateName(node.object.name);
     return value !== undefined && environments.some((each) => each.value === value)
-      ? (node.property as AnyNode).name as string
+      ? getMemberName(node)
       : undefined;
   }
 
@@ -98,18 +105,13 @@ export function readDatabaseClients(fn: LoadedFunction): DatabaseClients {
     visit(node);
     if (node.type === "Identifier") {
       if (depth >= MAX_DEPTH) return;
-      const local = findDeclaration(syntax, node);
-      const value = local === undefined
-        ? syntax.declarations.get(node.name as string)
-        : local.type === "VariableDeclarator"
-        ? local.init as AnyNode
-        : undefined;
+      const value = findValue(syntax, node);
       if (value !== undefined) walk(value, visit, depth + 1);
       return;
     }
     // the name of a member is not a constant
     if (node.type === "MemberExpression") return;
-    for (const child of listChildren(node)) walk(child, visit, depth);
+    for (const child of childrenOf(node)) walk(child, visit, depth);
   }
 }
 

@@ -1,6 +1,6 @@
 import {
-  type BucketUse,
   CONFIGURATION_SET_VARIABLE,
+  type EnvironmentVariable,
   JOBS_QUEUE_VARIABLE,
 } from "./variable_reads.ts";
 import type { InfraSettings } from "../config/infra.ts";
@@ -23,6 +23,7 @@ import {
   type FunctionEnvironment,
   type InfraFunction,
   listRoutes,
+  type Problem,
   type TerraformVariable,
 } from "./infra_plan.ts";
 import { CHANGES_POLICY, CHANGES_READER, runsInsertedJobs } from "./job_files.ts";
@@ -43,6 +44,7 @@ import {
 } from "./variable_names.ts";
 import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
+import { DEFINERS } from "./read_functions.ts";
 import { getResource } from "./resources.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
 
@@ -53,8 +55,8 @@ export interface Environments {
   /** Secrets and parameters that the functions read, by variable. */
   readonly sources: readonly PlannedSource[];
   /** Errors, with the function that they concern. */
-  readonly errors: readonly { readonly message: string; readonly functionName?: string }[];
-  readonly warnings: readonly { readonly message: string; readonly functionName?: string }[];
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
   /** Names of Terraform variables, by environment variable. */
   readonly terraformNames: ReadonlyMap<string, string>;
   /** Configured variables that no function reads. */
@@ -83,7 +85,7 @@ class EnvironmentPlanner {
   readonly #accesses: ReadonlyMap<InfraFunction, DatabaseAccess>;
   readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
   readonly #terraformNames: ReadonlyMap<string, string>;
-  readonly #errors: { message: string; functionName?: string }[] = [];
+  readonly #errors: Problem[] = [];
   readonly #wanted = new Map<string, WantedVariable>();
   readonly #sources = new Map<string, PlannedSource>();
 
@@ -235,8 +237,10 @@ class EnvironmentPlanner {
       return this.#fail(
         fn,
         `${name} is read from ${source.service === "ssm" ? "SSM" : "AWS Secrets Manager"}, but ` +
-          `${fn.name} does not load it: write await loadSources() at the start of the file that ` +
-          `reads it (import { loadSources } from "@trellis/fn/env")`,
+          `${fn.name} does not load it: write await loadSources() at the start of ` +
+          `${
+            read.file ?? "the file that reads it"
+          } (import { loadSources } from "@trellis/fn/env")`,
       );
     }
     const known = this.#sources.get(name);
@@ -367,14 +371,7 @@ const READ_BY_ALL = [
 const READ_BY_API = ["CORS_ALLOW_ORIGIN"] as const;
 
 /** How a function reads a variable. */
-interface Read {
-  readonly isRequired: boolean;
-  readonly isSecret: boolean;
-  readonly isLoaded: boolean;
-  readonly bucketUses?: readonly BucketUse[];
-}
-
-const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];
+type Read = Omit<EnvironmentVariable, "name">;
 
 /**
  * Lists the variables that a function reads, in its sources and in this package.
@@ -392,7 +389,7 @@ function listReads(
   }
   const byPackage = fn.definer === undefined ? [] : [
     ...READ_BY_ALL,
-    ...API_DEFINERS.includes(fn.definer) ? READ_BY_API : [],
+    ...DEFINERS.api.includes(fn.definer) ? READ_BY_API : [],
   ];
   for (const name of byPackage) {
     if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false, isLoaded: false });

@@ -1,5 +1,6 @@
 import { VPC_CONFIG } from "./database_access.ts";
 import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
+import { STREAMS } from "./function_settings.ts";
 import {
   type Expression,
   expression,
@@ -20,9 +21,6 @@ import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
 
 /** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
 const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
-
-/** Sources that are read in order: without a destination, a record is lost after its last attempt. */
-const STREAMS = ["stream", "table-stream", "kafka"];
 
 /** Returns true if the function gets its own dead-letter queue. */
 export function hasDeadLetters(

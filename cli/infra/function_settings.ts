@@ -1,6 +1,5 @@
 import type { FunctionInfra } from "../config/function_infra.ts";
 import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
-import { isObject, isText } from "../config/settings.ts";
 import { FUNCTION_KINDS, type FunctionKind } from "../discovery/function_kinds.ts";
 import type { Findings } from "../project/findings.ts";
 import type { SourceValue } from "./read_infra.ts";
@@ -8,6 +7,8 @@ import {
   BUCKET_NAME,
   checkRules,
   FLAG,
+  isObject,
+  isText,
   oneOf,
   RESOURCE_NAME,
   type Rule,
@@ -18,8 +19,8 @@ import {
 /** The kinds of functions that may have a setting, what it must be, and the check. */
 type Setting = readonly [kinds: readonly FunctionKind[], ...Rule];
 
-/** The kinds whose records have an order. */
-const STREAMS = ["stream", "table-stream", "kafka"] as const satisfies FunctionKind[];
+/** The kinds whose records have an order: without a destination, one is lost after its last attempt. */
+export const STREAMS: readonly FunctionKind[] = ["stream", "table-stream", "kafka"];
 
 const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
   queue: [["queue"], ...RESOURCE_NAME],

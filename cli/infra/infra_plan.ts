@@ -1,4 +1,5 @@
 import type { JobNeed } from "../grants/job_needs.ts";
+import type { TableName } from "../grants/table_name.ts";
 import type { DatabaseClients } from "./database_clients.ts";
 import type { EnvironmentVariable } from "./variable_reads.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
@@ -45,6 +46,8 @@ export interface InfraFunction extends FunctionFile {
   readonly settings: FunctionInfra;
   readonly variables: readonly EnvironmentVariable[];
   readonly usesDatabase: boolean;
+  /** The tables that its queries and sessions use. */
+  readonly tables: readonly TableName[];
   /** Configurations of database clients in the sources of all functions. */
   readonly database?: DatabaseClients;
   /** True if the handler takes files in its body, which API Gateway must then pass on as base64. */

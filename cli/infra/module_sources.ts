@@ -21,7 +21,8 @@ export const COPIES = "modules";
 /**
  * Decides how Terraform finds the modules. A path that is the same on every machine (in
  * `node_modules`, in the project, next to it, or configured) is referenced in place. Modules in a
- * cache folder, which differs between machines, are copied next to the generated files.
+ * cache folder, which differs between machines, or in an archive of Yarn, which Terraform cannot read,
+ * are copied next to the generated files.
  *
  * @param infraDir Absolute path of the generated files.
  * @param modulesPath Absolute path of the modules.
@@ -56,7 +57,11 @@ export function planModuleSources(
   };
 }
 
+/** Folders in an archive, and those that only exist for programs with Yarn's loader. */
+const YARN_ARCHIVE = /\.zip[/\\]|[/\\]__virtual__[/\\]/;
+
 function findStablePath(root: string, modulesPath: string): string | undefined {
+  if (YARN_ARCHIVE.test(modulesPath)) return undefined;
   const ancestors = [...listParentFolders(root)];
   // package managers create a link whose path does not contain the version
   for (const at of ancestors) {

@@ -32,7 +32,7 @@ export interface ReadFunctionsOptions {
 }
 
 /** Functions of this package by the folder in which their handlers belong. */
-const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
+export const DEFINERS: Readonly<Record<FunctionKind, readonly string[]>> = {
   api: ["defineApiHandler", "createAuthHandler", "defineRouter"],
   queue: ["defineQueueHandler", "defineJobQueueHandler"],
   topic: ["defineTopicHandler", "defineMailEventHandler"],
@@ -111,6 +111,7 @@ function createFunction(
 ): InfraFunction {
   const { name } = file;
   if (error !== undefined) errors.add(name, [{ place: error, message: error.message }]);
+  const permissions = read?.[0] as PermissionFacts | undefined;
   const facts = read?.[1] as InfraFacts | undefined ??
     { ...NOTHING, place: { file: path, line: 1 } };
   errors.add(name, facts.errors);
@@ -141,7 +142,8 @@ function createFunction(
       ...addExportedResources(name, facts.resources, configured, errors),
     },
     variables: facts.variables,
-    usesDatabase: (read?.[0] as PermissionFacts | undefined)?.usesDatabase === true,
+    usesDatabase: permissions?.usesDatabase === true,
+    tables: permissions?.tables.map(({ table }) => table) ?? [],
     takesFiles: facts.takesFiles,
     jobs: new Set(facts.jobs),
     sendsBySes: facts.sendsBySes,
@@ -233,16 +235,14 @@ function checkDefiner(
   }
   if (kind === "standalone") return;
   const expected = DEFINERS[kind];
-  const others = Object.values(DEFINERS).flat().filter((each) =>
-    expected !== undefined && !expected.includes(each)
-  );
-  if (definer === undefined || !others.includes(definer)) return;
+  if (definer === undefined || expected.includes(definer)) return;
   const right = Object.entries(DEFINERS).find(([, definers]) => definers.includes(definer))?.[0];
+  if (right === undefined) return;
   errors.add(name, [{
     place,
     message:
       `the handler is created by ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
-        expected![0]
+        expected[0]
       }`,
   }]);
 }

@@ -1,3 +1,4 @@
+import type { CallExpression } from "acorn";
 import { groupBy } from "../project/group_by.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
@@ -10,10 +11,17 @@ import { nameRoute } from "../discovery/route_files.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import { findProperty, visitAll } from "../project/declarations.ts";
 import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import { findStandIn } from "../project/stand_ins.ts";
-import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
+import {
+  type AnyNode,
+  childrenOf,
+  findProperty,
+  getMemberName,
+  isCallee,
+  isFunction,
+  visitNodes,
+} from "../sources/syntax.ts";
 import { findNodeUse, findUse } from "../project/value_uses.ts";
 import { findAuthorizerReads } from "./authorizer_reads.ts";
 import { type DatabaseClients, readDatabaseClients } from "./database_clients.ts";
@@ -172,13 +180,11 @@ function readHandler(fn: LoadedFunction, definition: PlacedDefinition | undefine
 function listOptionsNodes(
   fn: LoadedFunction,
   definition: PlacedDefinition | undefined,
-  call: AnyNode | undefined,
+  call: CallExpression | undefined,
 ): AnyNode[] {
   if (definition === undefined || call === undefined) return [];
   let innermost = call;
-  while ((innermost.callee as AnyNode).type === "CallExpression") {
-    innermost = innermost.callee as AnyNode;
-  }
+  while (innermost.callee.type === "CallExpression") innermost = innermost.callee;
   const found: AnyNode[] = [];
   const seen = new Set<AnyNode>();
   function visit(node: AnyNode): void {
@@ -186,18 +192,18 @@ function listOptionsNodes(
     seen.add(node);
     if (node.type === "CallExpression") addOptions(node);
     const declaration = node.type === "Identifier"
-      ? fn.syntax.declarations.get(node.name as string)
+      ? fn.syntax.declarations.get(node.name)
       : undefined;
     if (declaration !== undefined) visit(declaration);
-    listChildren(node).forEach(visit);
+    childrenOf(node).forEach(visit);
   }
-  function addOptions({ callee, arguments: args }: AnyNode): void {
-    if (fn.syntax.findExport(callee as AnyNode)?.name !== definition!.name) return;
-    const options = (args as AnyNode[])[OPTIONS_INDEX[definition!.name] ?? 0];
+  function addOptions({ callee, arguments: args }: CallExpression): void {
+    if (fn.syntax.findExport(callee)?.name !== definition!.name) return;
+    const options = args[OPTIONS_INDEX[definition!.name] ?? 0];
     if (options !== undefined) found.push(options);
   }
   addOptions(innermost);
-  if (found.length === 0) visit(innermost.callee as AnyNode);
+  if (found.length === 0) visit(innermost.callee);
   return found;
 }
 
@@ -255,7 +261,7 @@ function readApiKeyHeaders(fn: LoadedFunction): SourceValue[] {
     const nodes = listOptionsNodes(fn, definition, fn.findCall(definition));
     // the arguments of apiKey() of defineAuth
     const deciding = nodes.flatMap((node) => listDeciding(fn.syntax, node, "auth"))
-      .flatMap((each) => (each.arguments ?? []) as AnyNode[]);
+      .flatMap((each) => each.type === "CallExpression" ? each.arguments : []);
     return [toSourceValue(fn, auth.apiKeyHeaders ?? [], definition.place, deciding)];
   });
 }
@@ -279,11 +285,9 @@ function createTransportCheck(fn: LoadedFunction): (node: AnyNode) => boolean {
     if (!TRANSPORT.includes(name)) continue;
     if (name === "createSesTransport") skipped.add(node);
     for (const argument of args) {
-      visitAll(argument, (each) => {
-        const call = fn.syntax.getParent(each);
+      visitNodes(argument, (each) => {
         // the arrow function around a definition is called at once
-        const isCalled = call?.type === "CallExpression" && call.callee === each;
-        if (/Function/.test(each.type) && !isCalled) skipped.add(each);
+        if (isFunction(each) && !isCallee(each, fn.syntax.getParent(each))) skipped.add(each);
       });
     }
   }
@@ -300,12 +304,14 @@ function joinReads(fn: LoadedFunction, reads: readonly VariableRead[]): Environm
   const uploads = listUploads(fn);
   return [...groupBy(reads, ({ name }) => name)].map(([name, all]): EnvironmentVariable => {
     const bucketUses = findBucketUses(uploads, all);
+    const node = all.find((read) => read.node !== undefined)?.node;
     return {
       name,
       isRequired: all.some(({ isRequired }) => isRequired),
       isSecret: all.some(({ isSecret }) => isSecret),
       isLoaded: all.every(({ isLoaded }) => isLoaded),
       ...bucketUses && { bucketUses },
+      ...node && { file: fn.getPlace(node).file },
     };
   }).sort((a, b) => a.name < b.name ? -1 : 1);
 }
@@ -352,10 +358,10 @@ function listUploads(fn: LoadedFunction): Upload[] {
 
 /** Checks for the option `upload` of `defineUploadHandler`. */
 function isHandlerOption(fn: LoadedFunction, property: AnyNode): boolean {
-  if (property.type !== "Property" || (property.key as AnyNode).name !== "upload") return false;
+  if (property.type !== "Property" || getMemberName(property) !== "upload") return false;
   const call = fn.syntax.getParent(fn.syntax.getParent(property)!);
   return call?.type === "CallExpression" &&
-    fn.syntax.findExport(call.callee as AnyNode)?.name === "defineUploadHandler";
+    fn.syntax.findExport(call.callee)?.name === "defineUploadHandler";
 }
 
 /** Finds the uses of a bucket by uploads whose options are the only code that reads its variable. */

@@ -1,3 +1,4 @@
+import { UNUSED_ALLOWED } from "../grants/permission_files.ts";
 import { CDN_VARIABLES } from "./cdn_file.ts";
 import { readsChanges } from "./change_consumers.ts";
 import { ALARM_VARIABLE } from "./dead_letter_alarms.ts";
@@ -195,16 +196,23 @@ export function renderOutputs(plan: ResourcePlan): HclBlock[] {
         "module.database.admin_connect_policy_arn",
       ),
     ],
-    block("locals", [], comment("For your own files, such as alarms."), {
-      function_names: Object.fromEntries(
-        functions.map(({ name, id }) => [name, expression(`module.fn_${id}.function_name`)]),
-      ),
-    }, {
-      dead_letter_queue_names: [
-        ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
-        ...listDeadLetterQueues(plan),
-      ],
-    }),
+    block(
+      "locals",
+      [],
+      comment("For your own files, such as alarms."),
+      {
+        function_names: Object.fromEntries(
+          functions.map(({ name, id }) => [name, expression(`module.fn_${id}.function_name`)]),
+        ),
+      },
+      comment(UNUSED_ALLOWED),
+      {
+        dead_letter_queue_names: [
+          ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
+          ...listDeadLetterQueues(plan),
+        ],
+      },
+    ),
     refer("function_names", "Full names of the functions.", "local.function_names"),
   ];
 }

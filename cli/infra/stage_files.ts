@@ -1,4 +1,5 @@
 import { ANY_STAGE, hasStages, resolveStage, type StageSource } from "../stages/stage_settings.ts";
+import { UNUSED_ALLOWED } from "../grants/permission_files.ts";
 import { block, comment, expression, type HclBlock, quote, resource } from "./hcl.ts";
 
 /** Renders the backend, whose address each stage gives at `terraform init`. */
@@ -34,9 +35,17 @@ export function renderStageGuard(projectName: string): HclBlock {
 
 /** Renders which stages may be destroyed together with their data. */
 export function renderDisposable(): HclBlock {
-  return block("locals", [], comment("Data of other stages is protected from being destroyed."), {
-    is_disposable: expression('var.environment == "dev" || startswith(var.environment, "preview")'),
-  });
+  return block(
+    "locals",
+    [],
+    comment("Data of other stages is protected from being destroyed."),
+    comment(UNUSED_ALLOWED),
+    {
+      is_disposable: expression(
+        'var.environment == "dev" || startswith(var.environment, "preview")',
+      ),
+    },
+  );
 }
 
 /**

@@ -1,8 +1,9 @@
+import type { Identifier, Pattern } from "acorn";
 import type { BundleSyntax, PackageUse } from "../project/bundle_syntax.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { findDeclaration, findProperty, getKey, listArguments } from "../project/declarations.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import { findDeclaration, listArguments } from "../project/declarations.ts";
+import { type AnyNode, findProperty, getMemberName, isCallee } from "../sources/syntax.ts";
 import { findStandIn } from "../project/stand_ins.ts";
 
 /** An environment variable that a function reads. */
@@ -19,6 +20,8 @@ export interface EnvironmentVariable {
    * then it is not known.
    */
   readonly bucketUses?: readonly BucketUse[];
+  /** The first file that reads it, relative to the project; omitted if this package reads it. */
+  readonly file?: string;
 }
 
 /** What a function does with the objects of a bucket. */
@@ -34,7 +37,7 @@ export interface BucketUse {
 }
 
 /** A place that reads a variable. */
-export interface VariableRead extends Omit<EnvironmentVariable, "bucketUses"> {
+export interface VariableRead extends Omit<EnvironmentVariable, "bucketUses" | "file"> {
   /** The code; `undefined` for variables that this package reads, and those of `defineEnv`. */
   readonly node?: AnyNode;
 }
@@ -177,8 +180,8 @@ class NameFinder {
     if (known.isKnown && typeof known.value === "string" && !findStandIn(known.value)) {
       this.names.add(known.value);
     } else if (node.type === "ConditionalExpression") {
-      this.find(node.consequent as AnyNode);
-      this.find(node.alternate as AnyNode);
+      this.find(node.consequent);
+      this.find(node.alternate);
     } else if (node.type === "Identifier" && this.#findDeclared(node)) return;
     else this.#refuse(node, "the name of an environment variable cannot be determined statically");
   }
@@ -188,18 +191,19 @@ class NameFinder {
   }
 
   /** Follows a parameter or a constant of a function. */
-  #findDeclared(node: AnyNode): boolean {
+  #findDeclared(node: Identifier): boolean {
     const found = findDeclaration(this.#fn.syntax, node);
     if (found === undefined) return false;
-    if (found.type === "VariableDeclarator") {
-      this.find(found.init as AnyNode);
+    if (found.kind === "constant") {
+      this.find(found.value);
       return true;
     }
     const given = listArguments(this.#fn.syntax, found);
-    const { type } = (found.left ?? found) as AnyNode;
+    const { pattern } = found;
+    const { type } = pattern.type === "AssignmentPattern" ? pattern.left : pattern;
     if (given === undefined || type !== "Identifier") {
       this.#refuse(
-        found,
+        pattern,
         "the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
       );
       return true;
@@ -223,22 +227,18 @@ export function findProcessReads(
     const parent = syntax.getParent(node);
     switch (parent?.type) {
       case "MemberExpression": {
-        if (parent.object !== node) return;
-        const name = getKey(parent.property as AnyNode);
-        if (parent.computed && (parent.property as AnyNode).type !== "Literal") return;
-        return addMember(String(name), parent, isProcess);
+        const name = parent.object === node ? getMemberName(parent) : undefined;
+        return name === undefined ? undefined : addMember(name, parent, isProcess);
       }
       case "ChainExpression":
         return follow(parent, isProcess);
       case "VariableDeclarator":
-        return followPattern(parent.id as AnyNode, isProcess);
+        return followPattern(parent.id, isProcess);
       case "AssignmentExpression":
-        return parent.left === node ? undefined : followPattern(parent.left as AnyNode, isProcess);
+        return parent.left === node ? undefined : followPattern(parent.left, isProcess);
       case "ArrowFunctionExpression": {
         const call = syntax.getParent(parent);
-        if (parent.body === node && call?.type === "CallExpression" && call.callee === parent) {
-          follow(call, isProcess);
-        }
+        if (parent.body === node && isCallee(parent, call)) follow(call, isProcess);
         return;
       }
       case "Property": {
@@ -247,7 +247,7 @@ export function findProcessReads(
         const call = outer?.type === "Property"
           ? syntax.getParent(syntax.getParent(outer)!)
           : undefined;
-        if (call?.type === "CallExpression" && getKey(outer!.key as AnyNode) === "env") {
+        if (call?.type === "CallExpression" && getMemberName(outer!) === "env") {
           follow(call, true);
         }
       }
@@ -259,17 +259,15 @@ export function findProcessReads(
     else if (name === "env") follow(node, false);
   }
 
-  function followPattern(pattern: AnyNode, isProcess: boolean): void {
+  function followPattern(pattern: Pattern, isProcess: boolean): void {
     if (pattern.type === "Identifier") {
-      for (const reference of syntax.listReferences(pattern.name as string)) {
-        follow(reference, isProcess);
-      }
+      for (const reference of syntax.listReferences(pattern.name)) follow(reference, isProcess);
     } else if (pattern.type === "ObjectPattern") {
-      for (const property of pattern.properties as AnyNode[]) {
-        if (property.type !== "Property" || property.computed) continue;
-        const name = String(getKey(property.key as AnyNode));
+      for (const property of pattern.properties) {
+        const name = getMemberName(property);
+        if (property.type !== "Property" || name === undefined) continue;
         if (!isProcess) found.push({ name, node: property });
-        else if (name === "env") followPattern(property.value as AnyNode, false);
+        else if (name === "env") followPattern(property.value, false);
       }
     }
   }

@@ -1,6 +1,28 @@
 import { renderCiRole } from "./ci_role.ts";
 import { withoutMargin } from "./margin.ts";
-import { PROJECT_COMMANDS, type ProjectRuntime } from "./project_runtime.ts";
+import {
+  type DatabaseName,
+  getProjectCommands,
+  type PackageManager,
+  type ProjectRuntime,
+} from "./project_choices.ts";
+
+/** The files of continuous deployment: the workflow, and its Terraform. */
+export const CI_PATHS = [".github/workflows/deploy.yml", "infra-ci/main.tf"] as const;
+
+/** Options of {@link ciFiles}. */
+export interface CiOptions {
+  /**
+   * What installs the packages of a Node.js project.
+   * @default "npm"
+   */
+  readonly manager?: PackageManager;
+  /**
+   * The database that the project is deployed to.
+   * @default one by its address
+   */
+  readonly database?: DatabaseName;
+}
 
 /**
  * Returns the files of continuous deployment from GitHub: a workflow, and the Terraform of its role and
@@ -9,10 +31,21 @@ import { PROJECT_COMMANDS, type ProjectRuntime } from "./project_runtime.ts";
  * @param runtime The local runtime.
  * @returns Contents by path.
  */
-export function ciFiles(name: string, runtime: ProjectRuntime): Record<string, string> {
+export function ciFiles(
+  name: string,
+  runtime: ProjectRuntime,
+  { manager = "npm", database }: CiOptions = {},
+): Record<string, string> {
+  const [workflow, role] = CI_PATHS;
+  const { installLocked, run, trellis } = getProjectCommands(runtime, manager);
   return {
-    ".github/workflows/deploy.yml": renderWorkflow(name, runtime),
-    "infra-ci/main.tf": renderCiRole(name),
+    [workflow]: renderWorkflow(run, {
+      project: name,
+      setup: `${CHECKOUT}${RUNTIME_ACTIONS[runtime]}|      - run: ${installLocked}\n`,
+      trellis,
+      hasAddress: database !== "aurora-dsql",
+    }),
+    [role]: renderCiRole(name),
   };
 }
 
@@ -30,16 +63,14 @@ const CHECKOUT = `|      - uses: ${ACTIONS.checkout}
 |          persist-credentials: false
 `;
 
-const SETUP: Readonly<Record<ProjectRuntime, string>> = {
-  node: `${CHECKOUT}|      - uses: ${ACTIONS.node}
+const RUNTIME_ACTIONS: Readonly<Record<ProjectRuntime, string>> = {
+  node: `|      - uses: ${ACTIONS.node}
 |        with:
 |          node-version: 24
-|      - run: npm ci
 `,
-  deno: `${CHECKOUT}|      - uses: ${ACTIONS.deno}
+  deno: `|      - uses: ${ACTIONS.deno}
 |        with:
 |          deno-version: 2.9.6
-|      - run: deno ci
 `,
 };
 
@@ -59,15 +90,18 @@ interface Job {
   /** Further permissions of its token. */
   readonly permissions?: string;
   /** The last step. */
-  readonly step: (trellis: string, project: string) => string;
+  readonly step: (surroundings: JobSurroundings) => string;
 }
 
 function runTrellis(command: string): Job["step"] {
-  return (trellis) =>
+  const migrates = command.startsWith("deploy ") && !command.includes("--plan");
+  return ({ trellis, hasAddress }) =>
     `|      - run: ${trellis} ${command}
 |        env:
 |          TF_VAR_region: \${{ vars.AWS_REGION }}
-${command.includes("$PREVIEW") ? "|          PREVIEW: preview-${{ github.event.number }}\n" : ""}`;
+${migrates && hasAddress ? "|          DATABASE_URL: ${{ secrets.DATABASE_URL }}\n" : ""}${
+      command.includes("$PREVIEW") ? "|          PREVIEW: preview-${{ github.event.number }}\n" : ""
+    }`;
 }
 
 const JOBS: readonly Job[] = [
@@ -117,7 +151,7 @@ const JOBS: readonly Job[] = [
 ];
 
 /** Destroys the previews of closed pull requests by their states; a state is deleted with its preview. */
-function renderSweep(trellis: string, project: string): string {
+function renderSweep({ trellis, project }: JobSurroundings): string {
   return `|      - shell: bash
 |        run: |
 |          keys=$(aws s3api list-objects-v2 --bucket "$STATE_BUCKET" --prefix "${project}/preview-" --query 'Contents[].Key' --output text)
@@ -140,11 +174,12 @@ function renderSweep(trellis: string, project: string): string {
 `;
 }
 
-function renderWorkflow(name: string, runtime: ProjectRuntime): string {
+function renderWorkflow(run: string, surroundings: JobSurroundings): string {
+  const address = surroundings.hasAddress ? ADDRESS_NOTE : "";
   return withoutMargin(`|name: deploy
 |# Needs the environments plan, dev and prod with the variables AWS_REGION and AWS_DEPLOY_ROLE (outputs of
 |# infra-ci/). Let prod require a review, and dev and prod accept the branch main only.
-|#
+${address}|#
 |# A pull request runs its own code, also in this file, with the roles of plan and preview: plan reads the
 |# configuration and the state of prod, preview belongs to an account that has no other stage. For previews
 |# set the variable PREVIEWS of the repository to true, and add the environment preview with AWS_REGION,
@@ -168,19 +203,33 @@ function renderWorkflow(name: string, runtime: ProjectRuntime): string {
 |    permissions:
 |      contents: read
 |    steps:
-${SETUP[runtime]}|      - run: ${PROJECT_COMMANDS[runtime].run} ci
-${JOBS.map((job) => renderJob(job, name, runtime)).join("")}`);
+${surroundings.setup}|      - run: ${run} ci
+${JOBS.map((job) => renderJob(job, surroundings)).join("")}`);
 }
+
+const ADDRESS_NOTE =
+  `|# The secret DATABASE_URL of dev and prod is the address of the database, for a user who may create tables.
+|# Aurora DSQL needs none, nor does a project with a migration function.
+`;
 
 const COMMENTS: Readonly<Record<string, string>> = {
   sweep:
     "|  # GitHub runs nothing for a pull request with a merge conflict, so that close may be missing.\n",
 };
 
+/** What the jobs of one workflow share. */
+interface JobSurroundings {
+  readonly project: string;
+  /** Steps that check the repository out and install its packages. */
+  readonly setup: string;
+  readonly trellis: string;
+  /** True if migrations are applied to the database in the secret `DATABASE_URL` of the environment. */
+  readonly hasAddress: boolean;
+}
+
 function renderJob(
   { name, when, needs, environment, concurrency, permissions = "", step }: Job,
-  project: string,
-  runtime: ProjectRuntime,
+  surroundings: JobSurroundings,
 ): string {
   const optional = Object.entries({ needs, concurrency }).filter(([, value]) =>
     value !== undefined
@@ -194,7 +243,7 @@ ${settings.map(([key, value]) => `|    ${key}: ${value}\n`).join("")}|    runs-o
 |      contents: read
 |      id-token: write # a short-lived token for AWS: there are no keys
 ${permissions}|    steps:
-${SETUP[runtime]}|      - uses: ${ACTIONS.tofu}
+${surroundings.setup}|      - uses: ${ACTIONS.tofu}
 |        with:
 |          tofu_version: 1.12.6
 |          tofu_wrapper: false
@@ -202,5 +251,5 @@ ${SETUP[runtime]}|      - uses: ${ACTIONS.tofu}
 |        with:
 |          role-to-assume: \${{ vars.AWS_DEPLOY_ROLE }}
 |          aws-region: \${{ vars.AWS_REGION }}
-${step(PROJECT_COMMANDS[runtime].trellis, project)}`;
+${step(surroundings)}`;
 }

@@ -1,52 +1,7 @@
 import { withoutMargins } from "./margin.ts";
 
-/** The files that every template has: the connection to the database, its use in tests, and a health route with its test. */
+/** The files that every template has: a health route with its test. */
 export const COMMON_FILES: Readonly<Record<string, string>> = withoutMargins({
-  "src/database.ts":
-    `|import { createQueryFactory, type DatabaseConfig, getDrizzleClient } from "@trellis/fn/database";
-|import { getOptionalEnv } from "@trellis/fn/env";
-|import * as schema from "./schema.ts";
-|
-|const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
-|
-|/** Aurora DSQL if an endpoint is set, else an embedded PostgreSQL in a folder or in memory. */
-|export const databaseConfig = (endpoint === undefined
-|  ? { provider: "embedded-pg", connectionString: getOptionalEnv("DATABASE_URL", ".trellis/pg"), schema }
-|  : {
-|    provider: "distsql",
-|    endpoint,
-|    region: getOptionalEnv("DATABASE_REGION"),
-|    username: getOptionalEnv("DATABASE_USERNAME"),
-|    ca: getOptionalEnv("DATABASE_CA"),
-|    schema,
-|  }) satisfies DatabaseConfig;
-|
-|export const getDb = () => getDrizzleClient(databaseConfig);
-|
-|export const { defineQuery, defineStatement } = createQueryFactory(getDb);
-`,
-  "tests/setup.ts": `|import { createTestDatabase } from "@trellis/fn/testing";
-|import process from "node:process";
-|import { fileURLToPath } from "node:url";
-|
-|// import this file first: functions read the environment when they are loaded
-|process.env.DATABASE_URL = "memory://tests";
-|process.env.AUTH_SECRET = "only for tests: 32 characters or more";
-|// a handler that fails writes its error, which its response does not have
-|process.env.LOG_LEVEL = "ERROR";
-|process.env.METRICS_DISABLED = "true";
-|
-|/** Runs a test with a new database that has all tables. */
-|export async function withDatabase(fn: () => Promise<void>): Promise<void> {
-|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-|  const database = await createTestDatabase({ migrationsFolder, connectionString: process.env.DATABASE_URL });
-|  try {
-|    await fn();
-|  } finally {
-|    await database.close();
-|  }
-|}
-`,
   "src/functions/api/health.get.ts":
     `|import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import * as z from "zod";
@@ -57,29 +12,14 @@ export const COMMON_FILES: Readonly<Record<string, string>> = withoutMargins({
 |  timeout: 5,
 |})(() => reply(200, { status: "ok" }));
 `,
-  "tests/health.test.ts": `|import "./setup.ts";
-|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+  "tests/health.test.ts": `|import { createTestClient } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
-|import { handler } from "../src/functions/api/health.get.ts";
 |
 |test("GET /health responds", async () => {
-|  const response = await handler(createRestApiEvent(), createLambdaContext());
-|  assert.equal(response.statusCode, 200);
-|  assert.deepEqual(JSON.parse(response.body), { status: "ok" });
+|  await using api = await createTestClient({ migrations: false });
+|  const { body } = await api.get("/health", { expect: 200 });
+|  assert.deepEqual(body, { status: "ok" });
 |});
-`,
-});
-
-/** Variables of the environment, for `.env`. */
-export const ENV_EXAMPLE: Readonly<Record<"auth" | "database", string>> = withoutMargins({
-  auth: `|# Secret that signs sessions: at least 32 random characters.
-|AUTH_SECRET=
-|# Public URL of the routes in auth/.
-|AUTH_BASE_URL=http://localhost:8787/auth
-`,
-  database: `|# Deployed only: host name of the cluster and database role of the function.
-|DATABASE_ENDPOINT=
-|DATABASE_USERNAME=
 `,
 });

@@ -1,4 +1,5 @@
 import { withoutMargin } from "./margin.ts";
+import type { ProjectDatabase } from "./project_database.ts";
 
 /** What a template adds to the configuration. */
 export interface ConfigParts {
@@ -23,11 +24,13 @@ export interface ConfigParts {
  * @param name The project name; it is a literal, so that resources keep their names if the folder
  * is renamed.
  * @param parts What the template adds.
+ * @param database The database that it is deployed to.
  * @param withCi True if roles of a workflow deploy the project.
  */
 export function renderConfig(
   name: string,
   parts: ConfigParts,
+  database: ProjectDatabase,
   withCi: boolean,
 ): string {
   const boundary = withCi
@@ -36,13 +39,15 @@ export function renderConfig(
       `permissionsBoundary: "${name}-functions",`,
     ]
     : [];
-  const { environment, awsClients } = parts;
+  const { environment } = parts;
+  const awsClients = [...new Set([...parts.awsClients, ...database.awsClients])].sort();
   const infra = [
     `projectName: "${name}",`,
     ...boundary,
     ...environment.length === 0
       ? []
       : ["environment: {", ...environment.map((line) => `  ${line}`), "},"],
+    ...database.infra,
     ...parts.infra,
     '// region: "eu-central-1",',
     "// each stage has its own state. The first stage of an account and region:",

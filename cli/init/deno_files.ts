@@ -1,5 +1,3 @@
-import type { ProjectTemplate } from "./project_template.ts";
-import { renderReadme } from "./readme.ts";
 import { VERSIONS } from "./versions.ts";
 
 /**
@@ -30,13 +28,8 @@ const ENTRIES = [
   "/validation",
 ] as const;
 
-/**
- * Returns the files of a Deno project.
- *
- * @param template The kind of project.
- * @returns Contents by path.
- */
-export function denoFiles(name: string, template: ProjectTemplate): Record<string, string> {
+/** Returns the files of a Deno project: contents by path. */
+export function denoFiles(): Record<string, string> {
   const trellis = "deno run -A @trellis/fn/cli";
   const config = {
     tasks: {
@@ -64,6 +57,5 @@ export function denoFiles(name: string, template: ProjectTemplate): Record<strin
   };
   return {
     "deno.json": `${JSON.stringify(config, null, 2)}\n`,
-    "README.md": renderReadme(name, template, "deno"),
   };
 }

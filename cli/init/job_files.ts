@@ -4,8 +4,8 @@ import { withoutMargins } from "./margin.ts";
 
 /** The template `jobs`: orders that a background job ships. */
 export const JOB_FILES: Readonly<Record<string, string>> = {
-  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
-  "migrations/0003_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
+  "migrations/0001_jobs.sql": JOBS_MIGRATION_SQL,
+  "migrations/0002_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
   ...withoutMargins({
     "src/schema.ts":
       `|import { index, integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
@@ -18,7 +18,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 |}, (table) => [index("orders_created_at_idx").on(table.createdAt)]);
 `,
-    "migrations/0001_orders.sql": `|CREATE TABLE "orders" (
+    "migrations/0003_orders.sql": `|CREATE TABLE "orders" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 |  "item" text NOT NULL,
 |  "quantity" integer NOT NULL,
@@ -132,32 +132,28 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |
 |export const OrderList = z.object({ orders: z.array(Order) });
 `,
-    "tests/orders.test.ts": `|import { withDatabase } from "./setup.ts";
-|import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
+    "tests/orders.test.ts": `|import { createTestClient } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
-|import { handler as getOrders } from "../src/functions/api/orders/index.get.ts";
-|import { handler as postOrder } from "../src/functions/api/orders/index.post.ts";
-|import { handler as relay } from "../src/functions/schedule/jobs_relay.ts";
 |
-|test("an order that is sent twice is created and shipped once", () =>
-|  withDatabase(async () => {
-|    const list = async () =>
-|      JSON.parse((await getOrders(createRestApiEvent({ path: "/orders" }), createLambdaContext())).body).orders;
+|test("an order that is sent twice is created and shipped once", async () => {
+|  await using api = await createTestClient();
+|  const request = {
+|    headers: { "Idempotency-Key": "order-1" },
+|    body: { item: "Tea", quantity: 2 },
+|    expect: 201,
+|  };
+|  const first = await api.post("/orders", request);
+|  const second = await api.post("/orders", request);
+|  assert.deepEqual(second.body, first.body);
+|  assert.equal(second.headers.get("Idempotency-Replayed"), "true");
 |
-|    const headers = { "Idempotency-Key": "order-1" };
-|    const event = createRestApiEvent({ method: "POST", path: "/orders", headers, body: { item: "Tea", quantity: 2 } });
-|    const first = await postOrder(event, createLambdaContext());
-|    const second = await postOrder(event, createLambdaContext());
-|    assert.equal(first.statusCode, 201, first.body);
-|    assert.deepEqual([second.statusCode, second.body], [201, first.body]);
-|    assert.equal(second.headers?.["Idempotency-Replayed"], "true");
-|
-|    const before = await list();
-|    assert.deepEqual([before.length, before[0].shippedAt], [1, null]);
-|    await relay(createScheduleEvent(), createLambdaContext());
-|    assert.notEqual((await list())[0].shippedAt, null);
-|  }));
+|  const { body: before } = await api.get("/orders");
+|  assert.deepEqual([before.orders.length, before.orders[0].shippedAt], [1, null]);
+|  await api.runJobs();
+|  const { body: after } = await api.get("/orders");
+|  assert.notEqual(after.orders[0].shippedAt, null);
+|});
 `,
   }),
 };

@@ -1,14 +1,21 @@
+import type { ProjectCommands } from "./project_choices.ts";
+import type { ProjectDatabase } from "./project_database.ts";
 import type { ProjectTemplate } from "./project_template.ts";
-import { renderReadme } from "./readme.ts";
 import { NODE_TOOLS, PLUGIN_OVERRIDES, PLUGIN_OVERRIDES_REASON, VERSIONS } from "./versions.ts";
 
 /**
  * Returns the files of a Node.js project.
  *
  * @param template The kind of project.
+ * @param database The database that it is deployed to.
  * @returns Contents by path.
  */
-export function nodeFiles(name: string, template: ProjectTemplate): Record<string, string> {
+export function nodeFiles(
+  name: string,
+  template: ProjectTemplate,
+  database: ProjectDatabase,
+  { run, test }: ProjectCommands,
+): Record<string, string> {
   const pick = (...names: (keyof typeof VERSIONS)[]) =>
     Object.fromEntries(names.map((each) => [each, VERSIONS[each]]));
   const manifest = {
@@ -23,15 +30,16 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       generate:
         "trellis generate permissions && trellis generate infra && trellis generate openapi",
       build: "trellis build",
-      ci: "npm run check && npm test && trellis check all && trellis build --check",
+      ci: `${run} check && ${test} && trellis check all && trellis build --check`,
     },
     dependencies: pick(
-      ...([...template.packages, "@trellis/fn", "drizzle-orm", "postgres", "zod"] as const)
-        .toSorted(),
+      ...new Set(
+        ([...template.packages, ...database.packages, "@trellis/fn", "drizzle-orm", "zod"] as const)
+          .toSorted(),
+      ),
     ),
     devDependencies: {
-      // signs with profiles of this machine; functions sign with the variables that Lambda sets
-      ...pick("@aws-sdk/dsql-signer", "@electric-sql/pglite"),
+      ...pick(...database.tools, "@electric-sql/pglite"),
       "@types/node": NODE_TOOLS["@types/node"],
       ...pick("acorn", "esbuild", "libpg-query"),
       tsx: NODE_TOOLS.tsx,
@@ -59,6 +67,5 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
   return {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
-    "README.md": renderReadme(name, template, "node"),
   };
 }

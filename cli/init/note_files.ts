@@ -96,49 +96,38 @@ const NOTES: Readonly<Record<string, string>> = {
 -|})(async ({ body }) => reply(201, await createNote(body)));
 +|})(async ({ body, userId }) => reply(201, await createNote({ ...body, userId })));
 `,
-  "tests/notes.test.ts": `|import { withDatabase } from "./setup.ts";
-|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+  "tests/notes.test.ts": `|import { createTestClient } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
-+|import { handler as auth } from "../src/functions/api/auth/[...proxy].any.ts";
-|import { handler as getNotes } from "../src/functions/api/notes/index.get.ts";
-|import { handler as postNote } from "../src/functions/api/notes/index.post.ts";
 |
--|test("a note is created and listed", () =>
-+|test("a user signs up, creates a note and lists it", () =>
-|  withDatabase(async () => {
--|    const bad = await postNote(createRestApiEvent({ method: "POST", body: {} }), createLambdaContext());
-+|    const ada = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
-+|    const signedUp = await auth(
-+|      createRestApiEvent({ method: "POST", path: "/auth/sign-up/email", body: ada }),
-+|      createLambdaContext(),
-+|    );
-+|    assert.equal(signedUp.statusCode, 200, signedUp.body);
-+|    const headers = { Authorization: "Bearer " + JSON.parse(signedUp.body).token };
-+|
-+|    const bad = await postNote(createRestApiEvent({ method: "POST", headers, body: {} }), createLambdaContext());
-|    assert.equal(bad.statusCode, 400);
-|    assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["title"]);
+-|test("a note is created and listed", async () => {
++|test("a user creates a note and lists it", async () => {
+|  await using api = await createTestClient();
++|  const as = await api.createTestUser();
+-|  const bad = await api.post("/notes", { body: {}, expect: 400 });
++|  const bad = await api.post("/notes", { as, body: {}, expect: 400 });
+|  assert.deepEqual(Object.keys(bad.body.errors), ["title"]);
 |
-|    const written = await postNote(
--|      createRestApiEvent({ method: "POST", body: { title: "Milk" } }),
-+|      createRestApiEvent({ method: "POST", headers, body: { title: "Milk" } }),
-|      createLambdaContext(),
-|    );
-|    assert.equal(written.statusCode, 201, written.body);
+-|  const written = await api.post("/notes", { body: { title: "Milk" }, expect: 201 });
+-|  const found = await api.get("/notes", { expect: 200 });
++|  const written = await api.post("/notes", { as, body: { title: "Milk" }, expect: 201 });
++|  const found = await api.get("/notes", { as, expect: 200 });
+|  assert.deepEqual(found.body, { notes: [written.body] });
+|});
 |
--|    const found = await getNotes(createRestApiEvent(), createLambdaContext());
-+|    const found = await getNotes(createRestApiEvent({ headers }), createLambdaContext());
-|    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
-|  }));
-|
--|test("a new database has no notes", () =>
-+|test("notes are listed for users with a session only", () =>
-|  withDatabase(async () => {
-|    const found = await getNotes(createRestApiEvent(), createLambdaContext());
--|    assert.deepEqual(JSON.parse(found.body), { notes: [] });
-+|    assert.equal(found.statusCode, 401, found.body);
-|  }));
+-|test("a new database has no notes", async () => {
+-|  await using api = await createTestClient();
+-|  const found = await api.get("/notes", { expect: 200 });
+-|  assert.deepEqual(found.body, { notes: [] });
+-|});
++|test("notes are listed for users with a session only", async () => {
++|  await using api = await createTestClient();
++|  const session = await api.createTestUser();
++|  await api.get("/notes", { as: session, expect: 200 });
++|  await api.get("/notes", { expect: 401 });
++|  api.clock.advance(30 * 86_400_000);
++|  await api.get("/notes", { as: session, expect: 401 });
++|});
 `,
 };
 
@@ -146,11 +135,12 @@ const NOTES: Readonly<Record<string, string>> = {
  * Returns the files of notes.
  *
  * @param haveUsers True if each note belongs to a user with an account.
+ * @param migration Number of the migration that creates the table.
  * @returns Contents by path.
  */
-export function renderNotes(haveUsers: boolean): Record<string, string> {
+export function renderNotes(haveUsers: boolean, migration: number): Record<string, string> {
   const other = haveUsers ? /^-\|.*\n/gm : /^\+\|.*\n/gm;
-  const files = { ...NOTES, [`migrations/000${haveUsers ? 2 : 1}_notes.sql`]: MIGRATION };
+  const files = { ...NOTES, [`migrations/000${migration}_notes.sql`]: MIGRATION };
   return Object.fromEntries(
     Object.entries(files).map((
       [path, text],

@@ -2,10 +2,10 @@ import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { ACCOUNT_FILES } from "./account_files.ts";
 import type { ConfigParts } from "./config_file.ts";
-import { ENV_EXAMPLE } from "./common_files.ts";
 import { JOB_FILES } from "./job_files.ts";
 import { AUTH_ROUTE_FILES, renderAuthConfig, renderNotes } from "./note_files.ts";
-import type { TemplateName } from "./template_name.ts";
+import type { TemplateName } from "./project_choices.ts";
+import { SOURCE_CLIENTS } from "./project_database.ts";
 import type { VERSIONS } from "./versions.ts";
 
 /** What distinguishes one kind of new project from the others. */
@@ -13,20 +13,37 @@ export interface ProjectTemplate {
   /** First sentence of the README. */
   readonly title: string;
   readonly files: Readonly<Record<string, string>>;
+  /** The part of the files that a product does not keep; none in an empty project. */
+  readonly example?: ProjectExample;
   readonly config: ConfigParts;
-  /** Packages in addition to those of every project. */
+  /** Packages in addition to those of every project and of the database. */
   readonly packages: readonly (keyof typeof VERSIONS)[];
-  /** Lines of `.env.example`. */
+  /** Lines of `.env.example` before those of the database. */
   readonly envExample: string;
   /** Rows of the README's table: path and content. */
   readonly paths: readonly (readonly [path: string, content: string])[];
 }
 
-const SECRETS = "@aws-sdk/client-secrets-manager";
+/** The example in a new project. */
+export interface ProjectExample {
+  /** What belongs to it: files, folders and patterns of a shell. */
+  readonly paths: readonly string[];
+  /** Text of `src/schema.ts` without it: one line. */
+  readonly schema: string;
+}
+
+const NOTE_PATHS = [
+  "migrations/*_notes.sql",
+  "src/functions/api/notes",
+  "src/notes_schemas.ts",
+  "src/queries/notes.ts",
+  "tests/notes.test.ts",
+] as const;
 
 const API: ProjectTemplate = {
   title: "An API of Lambda functions with notes in a table.",
-  files: renderNotes(false),
+  files: renderNotes(false, 1),
+  example: { paths: NOTE_PATHS, schema: "export {};" },
   config: {
     environment: [],
     infra: [],
@@ -34,32 +51,38 @@ const API: ProjectTemplate = {
     budgets: '{ "*": 440_000, Health: 200_000 }',
   },
   packages: [],
-  envExample: ENV_EXAMPLE.database,
+  envExample: "",
   paths: [],
 };
 
 const AUTH_TABLES = `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`;
 
-// the template accounts has a test of its own
-const { "tests/notes.test.ts": NOTE_TEST, ...NOTE_FILES } = renderNotes(true);
+const AUTH_ENV_EXAMPLE = `# Secret that signs sessions: at least 32 random characters.
+AUTH_SECRET=
+# Public URL of the routes in auth/.
+AUTH_BASE_URL=http://localhost:8787/auth
+`;
+
+const AUTH_SCHEMA =
+  'export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";';
 
 const NOTES: ProjectTemplate = {
   title: "An API of Lambda functions with sign-up, sessions and notes.",
   files: {
     "migrations/0001_auth.sql": AUTH_TABLES,
-    ...NOTE_FILES,
-    "tests/notes.test.ts": NOTE_TEST,
+    ...renderNotes(true, 2),
     "src/auth.ts": renderAuthConfig(),
     ...AUTH_ROUTE_FILES,
   },
+  example: { paths: NOTE_PATHS, schema: AUTH_SCHEMA },
   config: {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
     infra: [],
-    awsClients: [SECRETS, "@aws-sdk/client-ssm"],
+    awsClients: SOURCE_CLIENTS,
     budgets: '{ "*": 450_000, AuthByProxy: 1_500_000, Health: 200_000 }',
   },
-  packages: [SECRETS, "better-auth"],
-  envExample: ENV_EXAMPLE.auth + ENV_EXAMPLE.database,
+  packages: [SOURCE_CLIENTS[0], "better-auth"],
+  envExample: AUTH_ENV_EXAMPLE,
   paths: [
     [
       "src/functions/schedule/",
@@ -71,13 +94,21 @@ const NOTES: ProjectTemplate = {
 
 const MAIL_CLIENTS = ["@aws-sdk/client-sesv2", "@aws-sdk/client-sqs"] as const;
 
+// the template accounts has a test of its own
+const { "tests/notes.test.ts": _test, ...NOTES_WITH_ACCOUNTS } = renderNotes(true, 3);
+
 const ACCOUNTS: ProjectTemplate = {
   title: "An API of Lambda functions with accounts, verified by mail, and notes.",
   files: {
     "migrations/0001_auth.sql": AUTH_TABLES,
-    ...NOTE_FILES,
+    ...NOTES_WITH_ACCOUNTS,
     ...AUTH_ROUTE_FILES,
     ...ACCOUNT_FILES,
+  },
+  // its test also writes a note
+  example: {
+    paths: [...NOTE_PATHS.slice(0, -1), "tests/accounts.test.ts"],
+    schema: AUTH_SCHEMA,
   },
   config: {
     environment: [
@@ -110,6 +141,18 @@ const ACCOUNTS: ProjectTemplate = {
 const JOBS: ProjectTemplate = {
   title: "An API of Lambda functions with orders, which a background job ships.",
   files: JOB_FILES,
+  example: {
+    paths: [
+      "migrations/*_orders.sql",
+      "src/functions/api/orders",
+      "src/functions/schedule/jobs_relay.ts",
+      "src/jobs.ts",
+      "src/orders_schemas.ts",
+      "src/queries/orders.ts",
+      "tests/orders.test.ts",
+    ],
+    schema: "export {};",
+  },
   config: {
     environment: [],
     infra: ['functions: { IdempotencyCleanup: { schedule: "rate(1 day)" } },'],
@@ -117,11 +160,23 @@ const JOBS: ProjectTemplate = {
     budgets: '{ "*": 480_000, Health: 200_000 }',
   },
   packages: [],
-  envExample: ENV_EXAMPLE.database,
+  envExample: "",
   paths: [
     ["src/jobs.ts", "background jobs, which are enqueued in the transaction of a request"],
     ["src/functions/schedule/", "functions that run on a schedule: due jobs, the clean-up"],
   ],
+};
+
+const EMPTY: ProjectTemplate = {
+  title: "An API of Lambda functions.",
+  files: {
+    "src/schema.ts":
+      "// tables of drizzle-orm/pg-core; trellis generate migration <name> writes the SQL that creates them\nexport {};\n",
+  },
+  config: { environment: [], infra: [], awsClients: [], budgets: '{ "*": 440_000 }' },
+  packages: [],
+  envExample: "",
+  paths: [],
 };
 
 /** The kinds of new projects. */
@@ -130,4 +185,5 @@ export const PROJECT_TEMPLATES: Readonly<Record<TemplateName, ProjectTemplate>> 
   api: API,
   accounts: ACCOUNTS,
   jobs: JOBS,
+  empty: EMPTY,
 };

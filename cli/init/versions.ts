@@ -4,11 +4,13 @@
  */
 export const VERSIONS = {
   "@trellis/fn": "0.1.0",
+  "@aws-sdk/client-rds-data": "3.1143.0",
   "@aws-sdk/client-secrets-manager": "3.1164.0",
   "@aws-sdk/client-sesv2": "3.1169.0",
   "@aws-sdk/client-sqs": "3.1169.0",
   "@aws-sdk/dsql-signer": "3.1142.0",
   "@electric-sql/pglite": "0.5.16",
+  "@neondatabase/serverless": "1.2.0",
   acorn: "8.19.0",
   "better-auth": "^1.7.25",
   "drizzle-orm": "0.45.4",

@@ -18,16 +18,16 @@ export function completeResponses(
   { method, path, operation }: DescribedRoute,
 ): Record<string, Json> {
   const responses = operation.responses as Record<string, Json>;
+  const hasSuccess = Object.keys(responses).some((status) => Number(status) < 400);
   return {
+    ...!hasSuccess && !redirects(path, operation) && {
+      200: { description: "OK", content: { "application/json": { schema: {} } } },
+    },
     ...redirects(path, operation) && {
       302: { description: "Redirects to the page of the request, or to the page of errors" },
     },
     ...method === "POST" && {
       415: { description: "Unsupported Media Type. The type of the body is not JSON." },
-    },
-    // allowed by the option session.deferSessionRefresh
-    ...method === "POST" && path === "/get-session" && {
-      405: { description: "Method Not Allowed. Use GET." },
     },
     // answered by this package, see auth/accounts/route_failures.ts
     ...confirms(method, path) && {

@@ -86,9 +86,10 @@ function toOperation(
     route.operation,
     found,
   ) as Json;
-  const id = getOperationId(operationId, route.method, path, ids);
+  const id = getOperationId([operationId, route.name], route.method, path, ids);
   return {
     operationId: id,
+    summary: getSummary(description) ?? `${route.method} ${path}`,
     tags: getTags(tags),
     ...description !== undefined && { description },
     security: [
@@ -106,14 +107,22 @@ function getTags(tags: unknown): string[] {
   return (tags as string[] ?? []).map((tag) => tag === "Default" ? "Auth" : tag);
 }
 
+/** Returns the first sentence of a description. */
+export function getSummary(description: unknown): string | undefined {
+  if (typeof description !== "string") return undefined;
+  const [sentence] = description.trim().split(/(?<=[.!?])\s|\n/);
+  return sentence.replace(/\.$/, "") || undefined;
+}
+
 function getOperationId(
-  given: unknown,
+  wishes: readonly unknown[],
   method: string,
   path: string,
   ids: Set<unknown>,
 ): string {
   const route = [method.toLowerCase(), ...path.split(/\W+/)].filter(Boolean).join("_");
-  const id = typeof given === "string" && !ids.has(given) ? given : route;
+  const id = wishes.find((wish): wish is string => typeof wish === "string" && !ids.has(wish)) ??
+    route;
   ids.add(id);
   return id;
 }

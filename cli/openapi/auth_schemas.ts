@@ -25,8 +25,9 @@ export function getAuthSchemaName(name: string): string {
 
 /**
  * Converts a schema, or an object that contains schemas, of better-auth's description to JSON Schema
- * 2020-12: types that do not exist are replaced, `nullable` becomes a type, and references get the
- * names of the document.
+ * 2020-12: types that do not exist are replaced, `nullable` becomes a type, references get the
+ * names of the document, and only properties that are described are required. Booleans have no `enum`, which generators of other languages
+ * cannot read.
  *
  * @param value A schema or a part of an operation.
  * @param found Receives the names of schemas that it refers to, as better-auth names them.
@@ -38,10 +39,20 @@ export function toJsonSchema(value: unknown, found: Set<string>): unknown {
   const isSchema = !("in" in given) && !("content" in given);
   const entries = Object.entries(given).filter(([key, part]) =>
     // keywords that are no part of JSON Schema
-    typeof part !== "boolean" || !(key === "nullable" || (key === "required" && isSchema))
+    (typeof part !== "boolean" || !(key === "nullable" || (key === "required" && isSchema))) &&
+    !(key === "enum" && given.type === "boolean")
   ).flatMap(([key, part]) => convertEntry(key, part, found));
-  const schema = Object.fromEntries(entries) as Json;
+  const schema = requireDescribed(Object.fromEntries(entries));
   return given.nullable === true ? withNull(schema) : schema;
+}
+
+/** Drops names from `required` that the schema does not describe: better-auth requires some beside a reference that lacks them. */
+function requireDescribed(schema: Json): Json {
+  const { required, properties, $ref } = schema;
+  if (!Array.isArray(required) || properties === undefined && $ref === undefined) return schema;
+  const { required: _, ...rest } = schema;
+  const described = required.filter((name) => Object.hasOwn(Object(properties), name));
+  return described.length === 0 ? rest : { ...rest, required: described };
 }
 
 type Entry = readonly [key: string, value: unknown];

@@ -1,5 +1,5 @@
 import { checkRules, FLAG, type Rules } from "../config/setting_rules.ts";
-import { isObject } from "../config/settings.ts";
+import { isObject } from "../config/setting_rules.ts";
 
 const STRING = ["a string", (value: unknown) => typeof value === "string"] as const;
 

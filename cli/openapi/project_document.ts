@@ -101,11 +101,13 @@ const SCHEMAS = "#/components/schemas/";
  */
 function prefixSchemas(document: OpenApiDocument, prefix: string): OpenApiDocument {
   if (prefix === "") return document;
-  const renamed = JSON.parse(
-    JSON.stringify(document),
-    (key, value) =>
-      isReference(key, value) ? SCHEMAS + prefix + value.slice(SCHEMAS.length) : value,
-  ) as OpenApiDocument;
+  const rename = (reference: string) => SCHEMAS + prefix + reference.slice(SCHEMAS.length);
+  const renamed = JSON.parse(JSON.stringify(document), (key, value) => {
+    if (isReference(key, value)) return rename(value);
+    if (key !== "discriminator" || typeof value?.mapping !== "object") return value;
+    const mapping = Object.entries<string>(value.mapping).map(([each, to]) => [each, rename(to)]);
+    return { ...value, mapping: Object.fromEntries(mapping) };
+  }) as OpenApiDocument;
   renamed.components.schemas = Object.fromEntries(
     Object.entries(renamed.components.schemas).map(([name, schema]) => [prefix + name, schema]),
   );

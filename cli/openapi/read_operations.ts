@@ -14,7 +14,7 @@ import { nameRoute, ROUTE_METHODS } from "../discovery/route_files.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
+import type { AnyNode } from "../sources/syntax.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { nameOperations, type SourceOperation } from "./operation_ids.ts";
@@ -238,8 +238,8 @@ function toRoute(
   };
 }
 
-function findHandlerNodes(fn: LoadedFunction, definition: PlacedDefinition): AnyNode[] {
-  return (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
+function findHandlerNodes(fn: LoadedFunction, definition: PlacedDefinition): readonly AnyNode[] {
+  return fn.findCall(definition)?.arguments ?? [];
 }
 
 function readAdditional(

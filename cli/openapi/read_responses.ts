@@ -1,3 +1,4 @@
+import type { NewExpression } from "acorn";
 import { AppError, isAppError } from "../../errors/app_error.ts";
 import * as databaseErrors from "../../errors/database_errors.ts";
 import { ERROR_CODES } from "../../errors/error_code.ts";
@@ -6,7 +7,7 @@ import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { PackageUse } from "../project/bundle_syntax.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
+import { type AnyNode, childrenOf, isReference, listImports } from "../sources/syntax.ts";
 
 /** A schema in the options of a handler. */
 export type AnySchema = NonNullable<RegisteredOperation["schema"]>;
@@ -111,7 +112,7 @@ export function createResponseReader(
   for (const name of syntax.declarations.keys()) {
     for (const reference of syntax.listReferences(name)) names.set(reference, name);
   }
-  const imported = listImports(syntax.program);
+  const imported = new Set(listImports(syntax.program).map(({ local }) => local));
   const queries = new Map<string, PlacedDefinition[]>();
   for (const definition of fn.list(...Object.keys(QUERY_OPTIONS))) {
     const name = fn.findName(definition);
@@ -129,7 +130,7 @@ export function createResponseReader(
       const use = uses.get(node);
       if (use !== undefined) noteUse(use, facts);
       if (node.type === "NewExpression") noteError(node, facts);
-      listChildren(node).forEach(visit);
+      childrenOf(node).forEach(visit);
     }
     visit(start);
     known.set(start, facts);
@@ -156,16 +157,16 @@ export function createResponseReader(
   function isMarked(call: AnyNode | undefined): boolean {
     const outer = call && syntax.getParent(call);
     return outer?.type === "CallExpression" &&
-      syntax.findExport(outer.callee as AnyNode)?.name === "undeclared";
+      syntax.findExport(outer.callee)?.name === "undeclared";
   }
 
-  function noteError(node: AnyNode, { errors, unknownErrors }: Facts): void {
-    const callee = node.callee as AnyNode;
+  function noteError(node: NewExpression, { errors, unknownErrors }: Facts): void {
+    const { callee } = node;
     const type = syntax.findExport(callee) === undefined
       ? fn.evaluate(callee)
       : { isKnown: true, value: tryExecute(callee) } as const;
     if (!type.isKnown || typeof type.value !== "function" || !isErrorClass(type.value)) return;
-    const args = (node.arguments as AnyNode[]).map((argument) => {
+    const args = node.arguments.map((argument) => {
       const given = fn.evaluate(argument);
       return given.isKnown ? given.value : UNKNOWN;
     });
@@ -177,11 +178,12 @@ export function createResponseReader(
   /** Checks whether an expression uses no variables of the function that contains it. */
   function isOfModule(node: AnyNode): boolean {
     if (node.type === "Identifier") {
-      const name = node.name as string;
-      return names.has(node) || imported.has(name) || name === "undefined";
+      return names.has(node) || imported.has(node.name) || node.name === "undefined";
     }
     if (/Function|^(?:This|Await|Yield)Expression/.test(node.type)) return false;
-    return listChildren(node).filter((child) => !isKey(child, node)).every(isOfModule);
+    return childrenOf(node).every((child) =>
+      child.type === "Identifier" && !isReference(child, node) || isOfModule(child)
+    );
   }
 
   function tryExecute(node: AnyNode): unknown {
@@ -257,25 +259,9 @@ function tryStatus(type: unknown, args: readonly unknown[]): number | undefined 
   }
 }
 
-function listImports(program: AnyNode): Set<string> {
-  const names = new Set<string>();
-  for (const statement of program.body as AnyNode[]) {
-    if (statement.type !== "ImportDeclaration") continue;
-    for (const { local } of statement.specifiers as { local: { name: string } }[]) {
-      names.add(local.name);
-    }
-  }
-  return names;
-}
-
 function isUndefined(node: AnyNode): boolean {
   return node.type === "Identifier" && node.name === "undefined" ||
     node.type === "UnaryExpression" && node.operator === "void";
-}
-
-function isKey(node: AnyNode, parent: AnyNode): boolean {
-  return !parent.computed && (parent.type === "MemberExpression" && parent.property === node ||
-    parent.type === "Property" && parent.key === node && parent.value !== node);
 }
 
 /** Returns the line in which a definition starts. */

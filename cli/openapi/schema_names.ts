@@ -1,9 +1,8 @@
 import { groupBy } from "../project/group_by.ts";
-import { dropTrailingDigits } from "../sources/syntax.ts";
+import { dropTrailingDigits, getImportedName, isDeferred } from "../sources/syntax.ts";
 import { readFileSync } from "node:fs";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import type { AnyNode } from "../project/syntax_nodes.ts";
 import { type AnySchema, isSchema } from "./read_responses.ts";
 
 /** A schema that a constant or an import of the project names. */
@@ -23,7 +22,7 @@ export function listNamedSchemas(fn: LoadedFunction, modules: Modules): NamedSch
   const { declarations, program } = fn.syntax;
   const found: NamedSchema[] = [];
   for (const [local, node] of declarations) {
-    if (/Function|^Class/.test(node.type)) continue;
+    if (isDeferred(node)) continue;
     const schema = fn.evaluateName(local);
     if (!isSchema(schema)) continue;
     const place = fn.getPlace(node);
@@ -37,13 +36,13 @@ export function listNamedSchemas(fn: LoadedFunction, modules: Modules): NamedSch
       : names.filter((name) => name !== "default").sort()[0] ?? (isDefault ? label : undefined);
     found.push({ ...place, schema, label, ...exportedAs !== undefined && { exportedAs } });
   }
-  for (const statement of program.body as AnyNode[]) {
-    if (statement.type !== "ImportDeclaration") continue;
-    for (const each of statement.specifiers as AnyNode[]) {
-      const exportedAs = (each.imported as { name?: string } | undefined)?.name;
-      const schema = exportedAs && fn.evaluateName((each.local as { name: string }).name);
+  for (const statement of program.body) {
+    for (const each of statement.type === "ImportDeclaration" ? statement.specifiers : []) {
+      if (each.type !== "ImportSpecifier") continue;
+      const exportedAs = getImportedName(each);
+      const schema = fn.evaluateName(each.local.name);
       if (!isSchema(schema)) continue;
-      found.push({ ...fn.getPlace(each), schema, label: exportedAs!, exportedAs });
+      found.push({ ...fn.getPlace(each), schema, label: exportedAs, exportedAs });
     }
   }
   return found.sort((a, b) => getKey(a) < getKey(b) ? -1 : 1);

@@ -9,7 +9,6 @@ import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { nameEntryPoints } from "../sources/entry_points.ts";
 import { OUT } from "./load_protocol.ts";
 import { markDefinitions, type Runs } from "./mark_definitions.ts";
-import type { AnyNode } from "./syntax_nodes.ts";
 
 /** A function to load. */
 export interface FunctionSource {
@@ -112,7 +111,7 @@ function definitionsEditor(runs: Runs): SourceEditor {
     edit: ({ path, program }) => {
       const isOwn = (specifier: string) =>
         isTrellis(toBareSpecifier(imports.find(specifier, dirname(path)) ?? specifier));
-      return { edits: markDefinitions(program as unknown as AnyNode, { isOwn, runs }) };
+      return { edits: markDefinitions(program, { isOwn, runs }) };
     },
   };
 }

@@ -1,4 +1,24 @@
-import { type AnyNode, listChildren, unwrap } from "./syntax_nodes.ts";
+import type {
+  CallExpression,
+  Identifier,
+  ImportDeclaration,
+  ImportExpression,
+  Program,
+} from "acorn";
+import {
+  type AnyNode,
+  childrenOf,
+  getCalleeName,
+  getImportedName,
+  getMemberName,
+  isCallee,
+  isClass,
+  isFunction,
+  isNaming,
+  isReference,
+  listDeclared,
+  unwrap,
+} from "../sources/syntax.ts";
 
 /** Use of an export of this package in a bundle. */
 export interface PackageUse {
@@ -14,7 +34,7 @@ export interface PackageUse {
 
 /** What the text of a bundle shows: names and their uses. esbuild gives each name at the top level one meaning. */
 export interface BundleSyntax {
-  readonly program: AnyNode;
+  readonly program: Program;
   /** Names of members that the code reads, as `.name`, in patterns and in strings. */
   readonly memberNames: ReadonlySet<string>;
   /** The same without the names that esbuild gives functions: `__name(value, "name")`. */
@@ -26,7 +46,7 @@ export interface BundleSyntax {
   /** Local names of the imports of other packages, by specifier. */
   readonly packages: ReadonlyMap<string, readonly string[]>;
   /** Imports on demand that esbuild has left: `import(name)`, `require(name)`. */
-  readonly imports: readonly AnyNode[];
+  readonly imports: readonly (ImportExpression | CallExpression)[];
   /** The initializer or declaration of names at the top level. */
   readonly declarations: ReadonlyMap<string, AnyNode>;
   /** Returns the node around a node. */
@@ -44,7 +64,7 @@ export interface BundleSyntax {
  * @param findOwnModule Returns the entry point of this package that a specifier names, if it names one.
  */
 export function readBundleSyntax(
-  program: AnyNode,
+  program: Program,
   findOwnModule: (specifier: string) => string | undefined,
 ): BundleSyntax {
   const parents = new Map<AnyNode, AnyNode>();
@@ -56,7 +76,7 @@ export function readBundleSyntax(
   const packages = new Map<string, string[]>();
   const declarations = new Map<string, AnyNode>();
 
-  const dynamic: AnyNode[] = [];
+  const dynamic: (ImportExpression | CallExpression)[] = [];
 
   function visit(node: AnyNode): void {
     switch (node.type) {
@@ -64,21 +84,19 @@ export function readBundleSyntax(
         dynamic.push(node);
         break;
       case "CallExpression":
-        if (/^(?:__)?require\d*$/.test(String((node.callee as AnyNode).name))) dynamic.push(node);
+        if (/^(?:__)?require\d*$/.test(getCalleeName(node))) dynamic.push(node);
         break;
       case "ImportDeclaration":
         return addImport(node);
       case "Identifier":
         addIdentifier(node);
         break;
-      case "AssignmentExpression": {
+      case "AssignmentExpression":
         // esbuild assigns the names of a module that is imported on demand
-        const { name } = node.left as { name?: string };
-        if (name !== undefined && !declarations.has(name)) {
-          declarations.set(name, unwrap(node.right as AnyNode));
+        if (node.left.type === "Identifier" && !declarations.has(node.left.name)) {
+          declarations.set(node.left.name, unwrap(node.right));
         }
         break;
-      }
       case "Literal":
         if (typeof node.value === "string" && !isDecoration(parents.get(node))) {
           memberNames.add(node.value);
@@ -86,23 +104,24 @@ export function readBundleSyntax(
         }
         break;
       case "TemplateElement":
-        addMember((node.value as { cooked?: string }).cooked ?? "");
+        addMember(node.value.cooked ?? "");
         break;
       case "MemberExpression": {
-        if (node.computed) break;
-        const { name } = node.property as { name: string };
+        const name = node.computed ? undefined : getMemberName(node);
+        if (name === undefined) break;
         addMember(name);
-        const parent = parents.get(node);
-        if (parent?.type === "CallExpression" && parent.callee === node) calledNames.add(name);
+        if (isCallee(node, parents.get(node))) calledNames.add(name);
         break;
       }
       case "ObjectPattern":
-        for (const { key } of node.properties as { key?: AnyNode }[]) {
-          if (key?.type === "Identifier") addMember(key.name as string);
+        for (const property of node.properties) {
+          if (property.type === "Property" && property.key.type === "Identifier") {
+            addMember(property.key.name);
+          }
         }
         break;
     }
-    for (const child of listChildren(node)) {
+    for (const child of childrenOf(node)) {
       parents.set(child, node);
       visit(child);
     }
@@ -113,86 +132,59 @@ export function readBundleSyntax(
     readNames.add(name);
   }
 
-  function addImport(node: AnyNode): void {
-    const specifier = (node.source as AnyNode).value as string;
+  function addImport(node: ImportDeclaration): void {
+    const specifier = String(node.source.value);
     const module = findOwnModule(specifier);
     if (module === undefined) {
-      const names = (node.specifiers as AnyNode[]).map(({ local }) =>
-        (local as AnyNode).name as string
-      );
+      const names = node.specifiers.map(({ local }) => local.name);
       packages.set(specifier, [...packages.get(specifier) ?? [], ...names]);
       return;
     }
-    for (const each of node.specifiers as AnyNode[]) {
-      const imported = each.type === "ImportNamespaceSpecifier"
-        ? "*"
-        : (each.imported as AnyNode | undefined)?.name as string ?? "default";
-      imports.set((each.local as AnyNode).name as string, { module, name: imported });
+    for (const each of node.specifiers) {
+      imports.set(each.local.name, { module, name: getImportedName(each) });
     }
   }
 
-  function addIdentifier(node: AnyNode): void {
+  function addIdentifier(node: Identifier): void {
     const parent = parents.get(node);
-    const isKey = parent !== undefined && !parent.computed &&
-      (parent.type === "MemberExpression" && parent.property === node ||
-        /^(?:Property|MethodDefinition|PropertyDefinition)$/.test(parent.type) &&
-          parent.key === node && parent.value !== node);
-    if (isKey || /^(?:Export|Labeled|Break|Continue)/.test(parent?.type ?? "")) return;
+    if (!isReference(node, parent) || /^Export/.test(parent?.type ?? "")) return;
     if (isDeclared(parent, node)) return;
     // const { name } = …
     const isBound = parent?.type === "Property" && parent.value === node &&
       parents.get(parent)?.type === "ObjectPattern";
     if (isBound) return;
-    const name = node.name as string;
-    const known = references.get(name);
-    if (known === undefined) references.set(name, [node]);
+    const known = references.get(node.name);
+    if (known === undefined) references.set(node.name, [node]);
     else known.push(node);
   }
 
-  function addDeclarations(statement: AnyNode): void {
-    const inner = statement.type.startsWith("Export")
-      ? (statement.declaration ?? null) as AnyNode | null
-      : statement;
-    if (inner?.type === "VariableDeclaration") {
-      for (const { id, init } of inner.declarations as { id: AnyNode; init: AnyNode | null }[]) {
-        if (id.type === "Identifier" && init !== null) {
-          declarations.set(id.name as string, unwrap(init));
-        }
-      }
-    } else if (inner !== null && /^(?:Function|Class)Declaration$/.test(inner.type)) {
-      declarations.set((inner.id as AnyNode).name as string, inner);
-    }
+  for (const { name, value } of listDeclared(program)) {
+    if (value !== undefined) declarations.set(name, unwrap(value));
   }
-
-  for (const statement of program.body as AnyNode[]) addDeclarations(statement);
   visit(program);
 
   function findExport(node: AnyNode): Pick<PackageUse, "module" | "name"> | undefined {
     if (node.type === "Identifier") {
-      const found = imports.get(node.name as string);
+      const found = imports.get(node.name);
       return found?.name === "*" ? undefined : found;
     }
-    if (node.type !== "MemberExpression" || node.computed) return undefined;
-    const owner = node.object as AnyNode;
-    const found = owner.type === "Identifier" ? imports.get(owner.name as string) : undefined;
-    return found?.name === "*"
-      ? { module: found.module, name: (node.property as AnyNode).name as string }
-      : undefined;
+    if (node.type !== "MemberExpression" || node.object.type !== "Identifier") return undefined;
+    const found = imports.get(node.object.name);
+    const name = node.computed ? undefined : getMemberName(node);
+    return found?.name === "*" && name !== undefined ? { module: found.module, name } : undefined;
   }
 
   const uses = [...imports].flatMap(([local, { module, name }]) =>
     (references.get(local) ?? []).map((reference): PackageUse => {
       const parent = parents.get(reference);
-      const isMember = name === "*" && parent?.type === "MemberExpression" && !parent.computed &&
-        parent.object === reference;
-      const node = isMember ? parent : reference;
+      const member = name === "*" && parent !== undefined ? findExport(parent) : undefined;
+      const node = member === undefined ? reference : parent!;
       const call = parents.get(node);
       return {
         module,
-        name: isMember ? (parent.property as AnyNode).name as string : name,
+        name: member?.name ?? name,
         node,
-        ...call?.type === "CallExpression" && call.callee === node &&
-          { args: call.arguments as AnyNode[] },
+        ...isCallee(node, call) && { args: call.arguments },
       };
     })
   );
@@ -211,24 +203,17 @@ export function readBundleSyntax(
   };
 }
 
-/** Returns true for a call of esbuild that gives a function its name. */
-function isNaming(parent: AnyNode | undefined): boolean {
-  return parent?.type === "CallExpression" &&
-    /^__name\d*$/.test(String((parent.callee as AnyNode).name));
-}
-
 /** Returns true for a call of esbuild that applies a decorator to a member, which it names. */
 function isDecoration(parent: AnyNode | undefined): boolean {
-  return parent?.type === "CallExpression" &&
-    String((parent.callee as AnyNode).name).startsWith("__decorate");
+  return parent?.type === "CallExpression" && getCalleeName(parent).startsWith("__decorate");
 }
 
 /** Returns true for a name that is declared: a variable, function, class or parameter. */
 function isDeclared(parent: AnyNode | undefined, node: AnyNode): boolean {
   if (parent === undefined) return false;
   if (parent.type === "VariableDeclarator") return parent.id === node;
-  if (/Function|^Class/.test(parent.type)) {
-    return parent.id === node || (parent.params as AnyNode[] | undefined)?.includes(node) === true;
+  if (isFunction(parent)) {
+    return parent.id === node || parent.params.some((each) => each === node);
   }
-  return parent.type === "CatchClause";
+  return parent.type === "CatchClause" || isClass(parent) && parent.id === node;
 }

@@ -1,70 +1,71 @@
+import type { Expression, Identifier, Pattern, SpreadElement } from "acorn";
+import {
+  type AnyNode,
+  type FunctionNode,
+  getAssignedName,
+  isCallee,
+  isFunction,
+  isNaming,
+  unwrap,
+} from "../sources/syntax.ts";
 import type { BundleSyntax } from "./bundle_syntax.ts";
-import { type AnyNode, listChildren, unwrap } from "./syntax_nodes.ts";
-
-/** Visits a node and everything in it. */
-export function visitAll(node: AnyNode, visit: (node: AnyNode) => void): void {
-  visit(node);
-  for (const child of listChildren(node)) visitAll(child, visit);
-}
-
-/** Returns the value of a property of an object literal. */
-export function findProperty(object: AnyNode | undefined, name: string): AnyNode | undefined {
-  const property = (object?.properties as AnyNode[] | undefined)?.findLast(({ key, computed }) =>
-    !computed && getKey(key as AnyNode | undefined) === name
-  );
-  return property?.value as AnyNode | undefined;
-}
-
-/** Returns the name or the literal of a key. */
-export function getKey(key: AnyNode | undefined): unknown {
-  return key?.name ?? key?.value;
-}
 
 /** Checks whether a pattern gives something a name. */
-export function bindsName(pattern: AnyNode, name: string): boolean {
+export function bindsName(pattern: Pattern, name: string): boolean {
   switch (pattern.type) {
     case "Identifier":
       return pattern.name === name;
     case "AssignmentPattern":
-      return bindsName(pattern.left as AnyNode, name);
+      return bindsName(pattern.left, name);
     case "RestElement":
-      return bindsName(pattern.argument as AnyNode, name);
+      return bindsName(pattern.argument, name);
     case "ArrayPattern":
-      return (pattern.elements as (AnyNode | null)[]).some((each) =>
-        each !== null && bindsName(each, name)
-      );
+      return pattern.elements.some((each) => each !== null && bindsName(each, name));
     case "ObjectPattern":
-      return (pattern.properties as AnyNode[]).some((each) =>
-        bindsName((each.value ?? each.argument) as AnyNode, name)
+      return pattern.properties.some((each) =>
+        bindsName(each.type === "RestElement" ? each.argument : each.value, name)
       );
     default:
       return false;
   }
 }
 
+/** What gives a name in a function its value: the first value of a constant, or a parameter, which may be a pattern. */
+export type LocalDeclaration =
+  | { readonly kind: "constant"; readonly value: Expression }
+  | { readonly kind: "parameter"; readonly pattern: Pattern; readonly owner: FunctionNode };
+
 /**
- * Finds the declaration of a name in a function: the `VariableDeclarator` of a constant, or the parameter, which may be a
- * pattern.
+ * Finds the declaration of a name in a function.
  *
  * @returns `undefined` for other names, such as those at the top level.
  */
-export function findDeclaration(syntax: BundleSyntax, node: AnyNode): AnyNode | undefined {
-  const name = node.name as string;
+export function findDeclaration(
+  syntax: BundleSyntax,
+  node: Identifier,
+): LocalDeclaration | undefined {
   for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
-    if (/Function/.test(at.type)) {
-      const parameter = (at.params as AnyNode[]).find((each) => bindsName(each, name));
-      if (parameter !== undefined) return parameter;
+    if (isFunction(at)) {
+      const pattern = at.params.find((each) => bindsName(each, node.name));
+      if (pattern !== undefined) return { kind: "parameter", pattern, owner: at };
     }
     if (at.type !== "BlockStatement") continue;
-    for (const statement of at.body as AnyNode[]) {
+    for (const statement of at.body) {
       if (statement.type !== "VariableDeclaration") continue;
-      const found = (statement.declarations as AnyNode[]).find(({ id, init }) =>
-        (id as AnyNode).name === name && init !== null
-      );
-      if (found !== undefined) return found;
+      for (const { id, init } of statement.declarations) {
+        const isNamed = id.type === "Identifier" && id.name === node.name;
+        if (isNamed && init) return { kind: "constant", value: init };
+      }
     }
   }
   return undefined;
+}
+
+/** Finds the value that a name is declared with: of a constant in a function, or at the top level. */
+export function findValue(syntax: BundleSyntax, node: Identifier): AnyNode | undefined {
+  const local = findDeclaration(syntax, node);
+  if (local === undefined) return syntax.declarations.get(node.name);
+  return local.kind === "constant" ? local.value : undefined;
 }
 
 /**
@@ -73,18 +74,20 @@ export function findDeclaration(syntax: BundleSyntax, node: AnyNode): AnyNode | 
  *
  * @returns `undefined` if the function is handed on, has no name, or is not called.
  */
-export function listArguments(syntax: BundleSyntax, parameter: AnyNode): AnyNode[] | undefined {
-  const owner = syntax.getParent(parameter)!;
-  const position = (owner.params as AnyNode[]).indexOf(parameter);
+export function listArguments(
+  syntax: BundleSyntax,
+  { pattern, owner }: Extract<LocalDeclaration, { kind: "parameter" }>,
+): (Expression | SpreadElement)[] | undefined {
+  const position = owner.params.indexOf(pattern);
   const name = findFunctionName(syntax, owner);
   if (name === undefined) return undefined;
-  const given: AnyNode[] = [];
+  const given: (Expression | SpreadElement)[] = [];
   for (const reference of syntax.listReferences(name)) {
     const parent = syntax.getParent(reference)!;
-    if (parent.type === "CallExpression" && parent.callee === reference) {
-      const args = (parent.arguments as AnyNode[]).slice(position);
-      const fallback = parameter.type === "AssignmentPattern" ? parameter.right as AnyNode : parent;
-      given.push(...parameter.type === "RestElement" ? args : [args[0] ?? fallback]);
+    if (isCallee(reference, parent)) {
+      const args = parent.arguments.slice(position);
+      const fallback = pattern.type === "AssignmentPattern" ? pattern.right : parent;
+      given.push(...pattern.type === "RestElement" ? args : [args[0] ?? fallback]);
     } else if (!isHarmless(parent, reference)) return undefined;
   }
   return given.length === 0 ? undefined : given;
@@ -92,21 +95,17 @@ export function listArguments(syntax: BundleSyntax, parameter: AnyNode): AnyNode
 
 /** Checks for what esbuild adds: names of functions, and getters of modules. */
 function isHarmless(parent: AnyNode, reference: AnyNode): boolean {
-  if (parent.type === "CallExpression") {
-    return /^__name\d*$/.test(String((parent.callee as AnyNode).name));
-  }
-  return parent.type === "AssignmentExpression" && parent.left === reference;
+  return isNaming(parent) || parent.type === "AssignmentExpression" && parent.left === reference;
 }
 
 /** Returns the name that a function is declared with, or that a constant gives it. */
-export function findFunctionName(syntax: BundleSyntax, fn: AnyNode): string | undefined {
-  if (fn.type === "FunctionDeclaration") return (fn.id as AnyNode).name as string;
+export function findFunctionName(syntax: BundleSyntax, fn: FunctionNode): string | undefined {
+  if (fn.type === "FunctionDeclaration") return fn.id?.name;
+  let value: AnyNode = fn;
   let parent = syntax.getParent(fn);
-  while (parent !== undefined && unwrap(parent) === fn) parent = syntax.getParent(parent);
-  const holder = parent?.type === "VariableDeclarator"
-    ? parent.id as AnyNode
-    : parent?.type === "AssignmentExpression"
-    ? parent.left as AnyNode
-    : undefined;
-  return holder?.type === "Identifier" ? holder.name as string : undefined;
+  while (parent !== undefined && unwrap(parent) === fn) {
+    value = parent;
+    parent = syntax.getParent(parent);
+  }
+  return getAssignedName(parent, value);
 }

@@ -1,6 +1,14 @@
 import type { BundleSyntax } from "./bundle_syntax.ts";
-import { bindsName, findDeclaration, findProperty, getKey, listArguments } from "./declarations.ts";
-import { type AnyNode, listChildren, unwrap } from "./syntax_nodes.ts";
+import type { Identifier } from "acorn";
+import {
+  type AnyNode,
+  childrenOf,
+  findProperty,
+  getMemberName,
+  isReference,
+  unwrap,
+} from "../sources/syntax.ts";
+import { bindsName, findDeclaration, findValue, listArguments } from "./declarations.ts";
 
 /** Functions of this package that read the environment. */
 const ENVIRONMENT = ["defineEnv", "getOptionalEnv", "getRequiredEnv", "secret"];
@@ -20,13 +28,14 @@ export function readsEnvironment(
     return node.name === "__trellisEnvironment" ||
       listValues(syntax, node, new Set()).some(reads);
   }
-  if (node.type === "MemberExpression" && !node.computed) {
-    const name = (node.property as AnyNode).name as string;
-    return listDeciding(syntax, node.object as AnyNode, name).some(reads);
+  const member = node.type === "MemberExpression" && !node.computed
+    ? getMemberName(node)
+    : undefined;
+  if (node.type === "MemberExpression" && member !== undefined) {
+    return listDeciding(syntax, node.object, member).some(reads);
   }
-  const isNamed = node.type === "Property" && !node.computed;
-  return listChildren(node).some((child) =>
-    !(isNamed && child === node.key && child !== node.value) && reads(child)
+  return childrenOf(node).some((child) =>
+    !(child.type === "Identifier" && !isReference(child, node)) && reads(child)
   );
 }
 
@@ -46,29 +55,29 @@ export function listDeciding(
   if (node.type === "ObjectExpression") {
     const own = findProperty(node, name);
     if (own !== undefined) return [own];
-    return (node.properties as AnyNode[]).filter(({ type }) => type === "SpreadElement")
-      .flatMap(({ argument }) => decide(argument as AnyNode));
+    return node.properties.flatMap((each) =>
+      each.type === "SpreadElement" ? decide(each.argument) : []
+    );
   }
   const values = node.type === "Identifier" ? listValues(syntax, node, seen) : [];
   return values.length === 0 ? [node] : values.flatMap(decide);
 }
 
 /** Lists the expressions that a name may stand for: of a constant, or what calls give a parameter. */
-function listValues(syntax: BundleSyntax, node: AnyNode, seen: Set<string>): AnyNode[] {
-  const name = node.name as string;
+function listValues(syntax: BundleSyntax, node: Identifier, seen: Set<string>): AnyNode[] {
   const local = findDeclaration(syntax, node);
-  if (local === undefined) {
-    const declaration = syntax.declarations.get(name);
-    return declaration === undefined ? [] : [declaration];
+  if (local?.kind !== "parameter") {
+    const value = findValue(syntax, node);
+    return value === undefined ? [] : [value];
   }
-  if (local.type === "VariableDeclarator") return [local.init as AnyNode];
   const given = listArguments(syntax, local) ?? [];
-  const pattern = local.type === "AssignmentPattern" ? local.left as AnyNode : local;
-  const properties = pattern.type === "ObjectPattern" ? pattern.properties as AnyNode[] : [];
-  const property = properties.find(({ value }) => value && bindsName(value as AnyNode, name));
-  return property === undefined
+  const pattern = local.pattern.type === "AssignmentPattern" ? local.pattern.left : local.pattern;
+  const properties = pattern.type === "ObjectPattern" ? pattern.properties : [];
+  const property = properties.find((each) =>
+    each.type === "Property" && bindsName(each.value, node.name)
+  );
+  const name = property && getMemberName(property);
+  return name === undefined
     ? given
-    : given.flatMap((each) =>
-      listDeciding(syntax, each, String(getKey(property.key as AnyNode)), seen)
-    );
+    : given.flatMap((each) => listDeciding(syntax, each, name, seen));
 }

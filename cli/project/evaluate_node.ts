@@ -1,6 +1,6 @@
 import type { BundleSyntax } from "./bundle_syntax.ts";
 import type { Evaluated } from "./loaded_function.ts";
-import { type AnyNode, listChildren } from "./syntax_nodes.ts";
+import { type AnyNode, childrenOf } from "../sources/syntax.ts";
 
 /** Nodes that read values and run no code but that of getters. */
 const CONSTANT = new Set([
@@ -33,15 +33,12 @@ export function createEvaluate(
   function isConstant(node: AnyNode): boolean {
     if (!CONSTANT.has(node.type)) return false;
     if (node.type === "Identifier") {
-      const name = node.name as string;
-      return syntax.declarations.has(name) || name === "undefined" ||
+      return syntax.declarations.has(node.name) || node.name === "undefined" ||
         syntax.findExport(node) !== undefined;
     }
-    if (node.type === "MemberExpression" && !node.computed) {
-      return isConstant(node.object as AnyNode);
-    }
-    if (node.type === "Property" && !node.computed) return isConstant(node.value as AnyNode);
-    return listChildren(node).every(isConstant);
+    if (node.type === "MemberExpression" && !node.computed) return isConstant(node.object);
+    if (node.type === "Property" && !node.computed) return isConstant(node.value);
+    return childrenOf(node).every(isConstant);
   }
   return function evaluate(node): Evaluated {
     if (!isConstant(node)) return { isKnown: false };

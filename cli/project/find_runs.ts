@@ -1,9 +1,14 @@
-import { parseSyntax } from "../sources/syntax.ts";
+import {
+  type AnyNode,
+  getMemberName,
+  isCallee,
+  parseSyntax,
+  visitNodes,
+} from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
 import type { FunctionBundle } from "./bundle_functions.ts";
 import { type BundleSyntax, type PackageUse, readBundleSyntax } from "./bundle_syntax.ts";
 import type { Runs } from "./mark_definitions.ts";
-import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 import { findNodeUse } from "./value_uses.ts";
 
 /** Functions of this package that run the handlers of jobs. */
@@ -41,10 +46,7 @@ export type InstanceUse = "routes" | "api" | "none";
 export function findRuns({ code }: Pick<FunctionBundle, "code">): Runs {
   if (!MENTIONED.test(code)) return { jobs: false, routes: false };
   const own = listOwnModules();
-  const syntax = readBundleSyntax(
-    parseSyntax(code).program as unknown as AnyNode,
-    (specifier) => own.get(specifier),
-  );
+  const syntax = readBundleSyntax(parseSyntax(code).program, (specifier) => own.get(specifier));
   return {
     jobs: syntax.uses.some(({ name }) => WORKERS.has(name)),
     routes: startsBetterAuth(syntax),
@@ -72,21 +74,18 @@ export function listInstanceUses(syntax: BundleSyntax): readonly PackageUse[] {
     // the uses of the name count
     values.add(value);
   }
-  const visit = (node: AnyNode): void => {
-    const { key, value } = node as { key?: AnyNode; value?: AnyNode };
+  visitNodes(syntax.program, (node) => {
     if (node.type === "Property" && syntax.getParent(node)?.type === "ObjectPattern") {
-      if (key?.name === "getAuth" && value?.type === "Identifier") names.add(value.name as string);
+      const { value } = node;
+      if (getMemberName(node) === "getAuth" && value.type === "Identifier") names.add(value.name);
     } else if (isGetter(node) && !values.has(node)) nodes.push(node);
-    listChildren(node).forEach(visit);
-  };
-  visit(syntax.program);
+  });
   for (const name of names) nodes.push(...syntax.listReferences(name));
   return [
     ...syntax.uses,
     ...nodes.map((node): PackageUse => {
       const call = syntax.getParent(node);
-      const isCalled = call?.type === "CallExpression" && call.callee === node;
-      const args = isCalled ? call.arguments as AnyNode[] : undefined;
+      const args = isCallee(node, call) ? call.arguments : undefined;
       return { module: definition.module, name: "getAuth", node, args };
     }),
   ];
@@ -94,16 +93,14 @@ export function listInstanceUses(syntax: BundleSyntax): readonly PackageUse[] {
 
 /** Checks for `auth.getAuth`. */
 function isGetter(node: AnyNode): boolean {
-  if (node.type !== "MemberExpression") return false;
-  const { name, value } = node.property as { name?: string; value?: unknown };
-  return node.computed ? value === "getAuth" : name === "getAuth";
+  return node.type === "MemberExpression" && getMemberName(node) === "getAuth";
 }
 
 /** Returns the result of `(() => value)()`, which marks a definition. */
 function getResult(node: AnyNode): AnyNode {
-  const { type, body } = (node.type === "CallExpression" ? node.callee : node) as AnyNode;
-  return type === "ArrowFunctionExpression" && (body as AnyNode).type !== "BlockStatement"
-    ? getResult(body as AnyNode)
+  const called = node.type === "CallExpression" ? node.callee : node;
+  return called.type === "ArrowFunctionExpression" && called.body.type !== "BlockStatement"
+    ? getResult(called.body)
     : node;
 }
 
@@ -122,9 +119,7 @@ export function findInstanceUse(
   return isUsed([]) ? "api" : "none";
 
   function isHarmless(each: AnyNode, parent: AnyNode): boolean {
-    if (parent.type !== "CallExpression" || (parent.arguments as AnyNode[])[0] !== each) {
-      return false;
-    }
-    return INSTANCE_USERS.has(syntax.findExport(parent.callee as AnyNode)?.name ?? "");
+    return parent.type === "CallExpression" && parent.arguments[0] === each &&
+      INSTANCE_USERS.has(syntax.findExport(parent.callee)?.name ?? "");
   }
 }

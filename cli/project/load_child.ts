@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CallExpression } from "acorn";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { basename, dirname, resolve } from "node:path";
@@ -12,9 +13,9 @@ import { isDeepStrictEqual } from "node:util";
 import { checkAuthOptions } from "../../auth/config/check_auth_options.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
-import { parseSyntax } from "../sources/syntax.ts";
+import { type AnyNode, isCallee, parseSyntax, visitNodes } from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
-import { importFile } from "../sources/import_file.ts";
+import { importFile } from "../discovery/import_file.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { type BundleSyntax, readBundleSyntax } from "./bundle_syntax.ts";
 import { createEvaluate } from "./evaluate_node.ts";
@@ -31,7 +32,6 @@ import {
   type LoadResult,
   OUT,
 } from "./load_protocol.ts";
-import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 import { ADDED_LINES, EVALUATE, RUN, toRepeatableModule } from "./repeatable_module.ts";
 import { type Place, SourceMap } from "./source_map.ts";
 import { createStandIn, nameStandIns } from "./stand_ins.ts";
@@ -175,7 +175,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
   const text = readFileSync(job.path, "utf8");
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  const program = parseSyntax(text).program as unknown as AnyNode;
+  const { program } = parseSyntax(text);
   const path = job.path.replace(/\.mjs$/, "_run.mjs");
   writeFileSync(path, toRepeatableModule(text, program));
   const syntax = readBundleSyntax(program, (specifier) => ownModules.get(specifier));
@@ -248,17 +248,15 @@ function createFunction(
 }
 
 /** Finds the call at a position, of which its result is called again. */
-function findCall(syntax: BundleSyntax, position: number): AnyNode | undefined {
-  let call: AnyNode | undefined;
-  function visit(node: AnyNode): void {
-    if (node.start > position || node.end <= position) return;
+function findCall(syntax: BundleSyntax, position: number): CallExpression | undefined {
+  let call: CallExpression | undefined;
+  visitNodes(syntax.program, (node) => {
+    if (node.start > position || node.end <= position) return false;
     if (node.type === "CallExpression") call = node;
-    listChildren(node).forEach(visit);
-  }
-  visit(syntax.program);
+  });
   while (call !== undefined) {
     const outer: AnyNode | undefined = syntax.getParent(call);
-    if (outer?.type !== "CallExpression" || outer.callee !== call) return call;
+    if (!isCallee(call, outer)) return call;
     call = outer;
   }
   return undefined;

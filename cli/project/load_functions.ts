@@ -169,6 +169,8 @@ function waitForChild(
   const isDeno = process.versions.deno !== undefined;
   const args = isDeno ? ["run", "-A", "--deny-net", "--no-prompt", script] : [script];
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
+  // these options load Yarn's Plug'n'Play, without which Node finds no package of such a project
+  if (process.versions.pnp !== undefined) env.NODE_OPTIONS = process.env.NODE_OPTIONS;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...args, requestFile], {
       cwd: root,

@@ -1,13 +1,10 @@
-import type { BuildResult, Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadEsbuild } from "../sources/load_esbuild.ts";
-import { toBuildError } from "../sources/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
+import { bundleModules, importModules } from "../sources/import_modules.ts";
 import { resolveOwnModule } from "../sources/own_modules.ts";
-import { importBundle } from "../sources/import_bundle.ts";
 
 /** Which modules are loaded. */
 export interface ModuleOptions {
@@ -46,7 +43,6 @@ const PLACEHOLDER = "http://localhost:3000/not-set-0123456789-0123456789";
  */
 export async function loadModules(options: ModuleOptions): Promise<LoadedModules> {
   const { root, schemaFile, files, name } = options;
-  const { build } = await loadEsbuild("trellis generate");
   const modules = name === undefined
     ? files.map((each) => `import ${JSON.stringify(`./${each}`)};`)
     : [`export { ${name} as value } from ${JSON.stringify(`./${files[0]}`)};`];
@@ -54,18 +50,13 @@ export async function loadModules(options: ModuleOptions): Promise<LoadedModules
     ...modules,
     ...existsSync(schemaFile) ? [`export * as authTables from ${JSON.stringify(schemaFile)};`] : [],
   ].join("\n");
-  const code = await build({
-    stdin: { contents, resolveDir: root, sourcefile: join(root, "loaded-modules.ts") },
-    outfile: join(root, "loaded-modules.mjs"),
-    absWorkingDir: root,
-    ...LOCAL_BUILD,
-    plugins: [stubPlugin(schemaFile), localResolver(root, new Map())],
-  }).then(
-    (result: BuildResult<{ write: false }>) => result.outputFiles![0].text,
-    (error: unknown) => {
-      throw toBuildError(files.join(", "), error);
-    },
-  );
+  const code = await bundleModules({
+    root,
+    name: files.join(", "),
+    source: { contents, resolveDir: root, sourcefile: join(root, "loaded-modules.ts") },
+    command: "trellis generate",
+    options: { plugins: [stubPlugin(schemaFile)] },
+  });
   // one at a time: what modules declare is collected in one place
   const run = lastExecution.then(() => executeOnce(root, code, files));
   lastExecution = run.catch(() => {});
@@ -98,13 +89,14 @@ async function execute(
   const configs: AuthConfig[] = [];
   const globals = globalThis as Record<symbol, unknown>;
   globals[Symbol.for(RECORD)] = configs;
+  const name = files.join(", ");
   try {
     type Exports = { value?: unknown } & Partial<Pick<LoadedModules, "authTables">>;
-    const { value, authTables = {} } = await importBundle<Exports>(root, "loaded-modules", code);
+    const { value, authTables = {} } = await importModules<Exports>({ root, name }, code);
     return { value, configs, authTables };
   } catch (cause) {
     throw new ConfigurationError(
-      `${files.join(", ")} cannot be loaded: ${
+      `${name} cannot be loaded: ${
         (cause as Error).message
       }. It runs without a database, and with placeholders ` +
         "for variables of the environment that are not set",

@@ -1,8 +1,9 @@
+import type { CallExpression } from "acorn";
+import type { AnyNode } from "../sources/syntax.ts";
 import type { Definition } from "../../env/recording.ts";
 import type { BundleSyntax } from "./bundle_syntax.ts";
 import type { Runs } from "./mark_definitions.ts";
 import type { Place } from "./source_map.ts";
-import type { AnyNode } from "./syntax_nodes.ts";
 
 /** A definition with the place in the sources that made it. */
 export interface PlacedDefinition extends Definition {
@@ -42,7 +43,7 @@ export interface LoadedFunction {
   /** Evaluates the text of a node in the scope of the bundle, calls included. Throws what it throws. */
   execute(node: AnyNode): unknown;
   /** Returns the call in the bundle that made a definition: the whole one of a curried function. */
-  findCall(definition: PlacedDefinition): AnyNode | undefined;
+  findCall(definition: PlacedDefinition): CallExpression | undefined;
   /** Returns the value of a name at the top level; `undefined` if it has none. */
   evaluateName(name: string): unknown;
   /** Returns the name at the top level whose declaration contains a definition. */

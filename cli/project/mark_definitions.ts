@@ -1,5 +1,14 @@
-import type { Edit } from "../sources/syntax.ts";
-import { type AnyNode, listChildren } from "./syntax_nodes.ts";
+import type { Program, VariableDeclarator } from "acorn";
+import {
+  type AnyNode,
+  childrenOf,
+  type Edit,
+  getMemberName,
+  isDeferred,
+  isFunction,
+  listImports,
+  visitNodes,
+} from "../sources/syntax.ts";
 
 /** Code that only some functions run. In others it is emptied: who enqueues a job does not run it. */
 export interface Runs {
@@ -29,11 +38,6 @@ const TRANSPORT = new Set(["configureMail", "createSmtpTransport", "createSesTra
 /** Functions of this package whose second argument is the configuration of sessions. */
 const SESSIONS = new Set(["configureSessionAuth", "defineAuth"]);
 
-interface Declarator extends AnyNode {
-  readonly id: AnyNode;
-  readonly init: AnyNode | null;
-}
-
 /**
  * Marks the definitions at the top level of a module as free of effects, so that esbuild drops those that are not used.
  * A call is put into a function that is called at once: esbuild would keep a call whose arguments read members.
@@ -41,18 +45,17 @@ interface Declarator extends AnyNode {
  * @param program The module, without types.
  * @returns The changes.
  */
-export function markDefinitions(program: AnyNode, { isOwn, runs }: MarkOptions): Edit[] {
+export function markDefinitions(program: Program, { isOwn, runs }: MarkOptions): Edit[] {
   const names = listDefiners(program, isOwn);
   const edits: Edit[] = [];
 
   /** Returns the exported name of the function that an expression calls in the end. */
   function getDefiner(node: AnyNode): string | undefined {
-    if (node.type === "CallExpression") return getDefiner(node.callee as AnyNode);
-    if (node.type === "Identifier") return names.get(node.name as string);
+    if (node.type === "CallExpression") return getDefiner(node.callee);
+    if (node.type === "Identifier") return names.get(node.name);
     if (node.type !== "MemberExpression" || node.computed) return undefined;
-    const name = (node.property as AnyNode).name as string;
-    const owner = node.object as AnyNode;
-    const isNamespace = owner.type === "Identifier" && names.get(owner.name as string) === "*";
+    const name = getMemberName(node) ?? "";
+    const isNamespace = node.object.type === "Identifier" && names.get(node.object.name) === "*";
     return isNamespace || FACTORY.has(name) ? name : undefined;
   }
 
@@ -62,37 +65,34 @@ export function markDefinitions(program: AnyNode, { isOwn, runs }: MarkOptions):
   }
 
   /** Declares each member of a definition separately: esbuild would keep a pattern. */
-  function splitPattern({ id, init }: Declarator): boolean {
-    if (id.type !== "ObjectPattern" || init === null || !isDefinition(init)) return false;
-    const members = (id.properties as AnyNode[]).map((property) => ({
-      key: property.key as AnyNode | undefined,
-      value: property.value as AnyNode | undefined,
-      isPlain: property.type === "Property" && !property.computed,
-    }));
-    if (!members.every(({ value, isPlain }) => isPlain && value?.type === "Identifier")) {
-      return false;
-    }
+  function splitPattern({ id, init }: VariableDeclarator): boolean {
+    if (id.type !== "ObjectPattern" || !init || !isDefinition(init)) return false;
     const whole = `__trellis${id.start}`;
+    const parts: string[] = [];
+    for (const property of id.properties) {
+      const name = property.type === "Property" && !property.computed && getMemberName(property);
+      if (!name || property.type !== "Property" || property.value.type !== "Identifier") {
+        return false;
+      }
+      parts.push(
+        `, ${property.value.name} = /* @__PURE__ */ (() => ${whole}[${JSON.stringify(name)}])()`,
+      );
+    }
     edits.push({ start: id.start, end: id.end, text: whole });
-    const parts = members.map(({ key, value }) =>
-      `, ${value!.name} = /* @__PURE__ */ (() => ${whole}[${
-        JSON.stringify(key!.name ?? key!.value)
-      }])()`
-    );
     edits.push({ start: init.end, end: init.end, text: `)()${parts.join("")}` });
     edits.push({ start: init.start, end: init.start, text: "/* @__PURE__ */ (() => " });
     return true;
   }
 
   function visit(node: AnyNode): void {
-    if (node.type === "VariableDeclarator" && splitPattern(node as Declarator)) return;
+    if (node.type === "VariableDeclarator" && splitPattern(node)) return;
     if (isDefinition(node)) {
       edits.push({ start: node.start, end: node.start, text: "/* @__PURE__ */ (() => " });
       edits.push({ start: node.end, end: node.end, text: ")()" });
       return;
     }
-    if (/Function|^Class|^Import/.test(node.type)) return;
-    for (const child of listChildren(node)) visit(child);
+    if (isDeferred(node) || node.type === "ImportDeclaration") return;
+    for (const child of childrenOf(node)) visit(child);
   }
   visit(program);
   if (!runs.jobs) emptyHandlers(program, getDefiner, edits);
@@ -107,53 +107,50 @@ function emptyHandlers(
   edits: Edit[],
 ): void {
   if (node.type === "CallExpression") {
-    const callee = node.callee as AnyNode;
-    const args = node.arguments as AnyNode[];
+    const { callee, arguments: args } = node;
     const name = getDefiner(callee);
     if (name === "defineJob" && callee.type === "CallExpression" && args.length === 1) {
       edits.push({ start: args[0].start, end: args[0].end, text: "() => {}" });
       return emptyHandlers(callee, getDefiner, edits);
     }
-    if (name === "defineMail" && args[0]?.type === "ObjectExpression") {
-      const render = findProperty(args[0], "render");
+    if (name === "defineMail") {
+      const render = findMember(args[0], "render");
       if (render !== undefined) {
         edits.push({ start: render.start, end: render.end, text: "render: () => ({})" });
       }
     }
-    if (name === "createAccountMails" && args[0]?.type === "ObjectExpression") {
-      const templates = findProperty(args[0], "templates");
+    if (name === "createAccountMails") {
+      const templates = findMember(args[0], "templates");
       if (templates !== undefined) emptyFunctions(templates, edits);
     }
     if (name !== undefined && TRANSPORT.has(name)) {
       return args.forEach((each) => emptyFunctions(each, edits));
     }
   }
-  for (const child of listChildren(node)) emptyHandlers(child, getDefiner, edits);
+  for (const child of childrenOf(node)) emptyHandlers(child, getDefiner, edits);
 }
 
 /** Empties the functions in configurations of sessions: in the call, or in a constant of the module. */
 function emptyConfigurations(
-  program: AnyNode,
+  program: Program,
   getDefiner: (node: AnyNode) => string | undefined,
   edits: Edit[],
 ): void {
   const constants = new Map<string, AnyNode>();
   const named = new Set<string>();
-  function visit(node: AnyNode): void {
+  visitNodes(program, (node) => {
     if (node.type === "VariableDeclarator") {
-      const { id, init } = node as Declarator;
+      const { id, init } = node;
       if (id.type === "Identifier" && init?.type === "ObjectExpression") {
-        constants.set(id.name as string, init);
+        constants.set(id.name, init);
       }
     }
-    if (node.type === "CallExpression" && SESSIONS.has(getDefiner(node.callee as AnyNode) ?? "")) {
-      const config = (node.arguments as AnyNode[])[1];
-      if (config?.type === "Identifier") named.add(config.name as string);
+    if (node.type === "CallExpression" && SESSIONS.has(getDefiner(node.callee) ?? "")) {
+      const config = node.arguments[1];
+      if (config?.type === "Identifier") named.add(config.name);
       else if (config !== undefined) emptyConfiguration(config, edits);
     }
-    listChildren(node).forEach(visit);
-  }
-  visit(program);
+  });
   for (const name of named) {
     const config = constants.get(name);
     if (config !== undefined) emptyConfiguration(config, edits);
@@ -174,63 +171,54 @@ const ROUTE_OPTIONS: ReadonlyMap<string, string> = new Map([
 /** Empties what only the routes use. */
 function emptyConfiguration(config: AnyNode, edits: Edit[]): void {
   if (config.type !== "ObjectExpression") return emptyFunctions(config, edits);
-  for (const property of config.properties as AnyNode[]) {
-    const name = (property.key as AnyNode | undefined)?.name as string | undefined;
-    const empty = property.computed ? undefined : ROUTE_OPTIONS.get(name ?? "");
+  for (const property of config.properties) {
+    const name = getMemberName(property);
+    const empty = ROUTE_OPTIONS.get(name ?? "");
     if (empty !== undefined) {
       edits.push({ start: property.start, end: property.end, text: `${name}: ${empty}` });
     } else emptyFunctions(property, edits);
   }
 }
 
-function findProperty(object: AnyNode, name: string): AnyNode | undefined {
-  return (object.properties as AnyNode[]).find(({ key }) =>
-    (key as AnyNode | undefined)?.name === name
-  );
+/** Finds a member of an object literal: its name and value, or a method. */
+function findMember(object: AnyNode | undefined, name: string): AnyNode | undefined {
+  return object?.type === "ObjectExpression"
+    ? object.properties.find((each) => getMemberName(each) === name)
+    : undefined;
 }
 
 /** Empties all functions in an expression. */
 function emptyFunctions(node: AnyNode, edits: Edit[]): void {
   if (node.type === "Property" && node.method) {
-    const key = node.key as AnyNode;
+    const { key, value } = node;
     edits.push({ start: key.end, end: node.end, text: ": () => {}" });
-    if ((node.value as AnyNode).async) {
+    if (isFunction(value) && value.async) {
       edits.push({ start: node.start, end: key.start, text: "" });
     }
-  } else if (/^(?:Arrow)?Function/.test(node.type)) {
+  } else if (isFunction(node)) {
     edits.push({ start: node.start, end: node.end, text: "() => {}" });
-  } else listChildren(node).forEach((child) => emptyFunctions(child, edits));
+  } else childrenOf(node).forEach((child) => emptyFunctions(child, edits));
 }
 
 /** Lists the names of this package's functions in a module, by local name; `*` for a namespace. */
 function listDefiners(
-  program: AnyNode,
+  program: Program,
   isOwn: (specifier: string) => boolean,
 ): Map<string, string> {
   const names = new Map<string, string>();
-  for (const statement of program.body as AnyNode[]) {
-    if (statement.type === "ImportDeclaration") {
-      const own = isOwn((statement.source as AnyNode).value as string);
-      for (const specifier of statement.specifiers as AnyNode[]) {
-        const local = (specifier.local as AnyNode).name as string;
-        const imported = specifier.type === "ImportNamespaceSpecifier"
-          ? "*"
-          : (specifier.imported as AnyNode | undefined)?.name as string | undefined;
-        if (imported !== undefined && (own || FACTORY.has(imported))) names.set(local, imported);
-      }
-      continue;
-    }
-    const declaration =
-      (statement.type === "ExportNamedDeclaration" ? statement.declaration : statement) as
-        | AnyNode
-        | null;
+  for (const { name, local, from } of listImports(program)) {
+    if (name !== "default" && (isOwn(from) || FACTORY.has(name))) names.set(local, name);
+  }
+  for (const statement of program.body) {
+    const declaration = statement.type === "ExportNamedDeclaration"
+      ? statement.declaration
+      : statement;
     if (declaration?.type !== "VariableDeclaration") continue;
-    for (const { id } of declaration.declarations as { id: AnyNode }[]) {
-      if (id.type !== "ObjectPattern") continue;
-      for (const property of id.properties as AnyNode[]) {
-        const key = (property.key as AnyNode | undefined)?.name as string | undefined;
-        const local = (property.value as AnyNode | undefined)?.name as string | undefined;
-        if (key !== undefined && local !== undefined && FACTORY.has(key)) names.set(local, key);
+    for (const { id } of declaration.declarations) {
+      for (const property of id.type === "ObjectPattern" ? id.properties : []) {
+        const key = getMemberName(property) ?? "";
+        const local = property.type === "Property" ? property.value : undefined;
+        if (local?.type === "Identifier" && FACTORY.has(key)) names.set(local.name, key);
       }
     }
   }
@@ -239,6 +227,5 @@ function listDefiners(
 
 function hasAwait(node: AnyNode): boolean {
   if (node.type === "AwaitExpression") return true;
-  if (/Function/.test(node.type)) return false;
-  return listChildren(node).some(hasAwait);
+  return !isFunction(node) && childrenOf(node).some(hasAwait);
 }

@@ -1,4 +1,5 @@
-import type { AnyNode } from "./syntax_nodes.ts";
+import type { ExportNamedDeclaration, Program } from "acorn";
+import { getExportedName } from "../sources/syntax.ts";
 
 /** Name of the export of {@link toRepeatableModule}. */
 export const RUN = "__trellisRun";
@@ -14,12 +15,12 @@ export const ADDED_LINES = 1;
  * @param code The bundle.
  * @param program Its syntax tree.
  */
-export function toRepeatableModule(code: string, program: AnyNode): string {
+export function toRepeatableModule(code: string, program: Program): string {
   let body = "";
   let end = 0;
   const imports: string[] = [];
   const exports: string[] = [];
-  for (const statement of program.body as AnyNode[]) {
+  for (const statement of program.body) {
     const isImport = statement.type === "ImportDeclaration" ||
       statement.type === "ExportAllDeclaration";
     if (!isImport && statement.type !== "ExportNamedDeclaration") continue;
@@ -43,10 +44,8 @@ export function toRepeatableModule(code: string, program: AnyNode): string {
 }
 
 /** Lists the members of an object with the exports of a statement: esbuild writes one list of names. */
-function listExports({ specifiers }: AnyNode): string[] {
-  return (specifiers as AnyNode[]).map(({ local, exported }) =>
-    `${JSON.stringify((exported as AnyNode).name ?? (exported as AnyNode).value)}: ${
-      (local as AnyNode).name
-    }`
+function listExports({ specifiers }: ExportNamedDeclaration): string[] {
+  return specifiers.map(({ local, exported }) =>
+    `${JSON.stringify(getExportedName(exported))}: ${getExportedName(local)}`
   );
 }

@@ -1,7 +1,27 @@
+import type {
+  AssignmentProperty,
+  CallExpression,
+  MemberExpression,
+  Pattern,
+  Program,
+  Property,
+} from "acorn";
+import {
+  type AnyNode,
+  childrenOf,
+  getAssignedName,
+  getCalleeName,
+  getExportedName,
+  getMemberName,
+  isCallee,
+  isClass,
+  isFunction,
+  listDeclared,
+  unwrap,
+} from "../sources/syntax.ts";
 import type { BundleSyntax } from "./bundle_syntax.ts";
 import { findFunctionName } from "./declarations.ts";
 import type { LoadedFunction, PlacedDefinition } from "./loaded_function.ts";
-import { type AnyNode, listChildren, unwrap } from "./syntax_nodes.ts";
 
 /** Members of a value, from the outermost: `queries.notes.list` has the path `notes`, `list`. */
 type Path = readonly string[];
@@ -131,9 +151,7 @@ function ask(question: Question, node: AnyNode, path: Path): Use {
     case "ConditionalExpression":
       return parent.test === node ? "unused" : ask(question, parent, path);
     case "SequenceExpression":
-      return (parent.expressions as AnyNode[]).at(-1) === node
-        ? ask(question, parent, path)
-        : "unused";
+      return parent.expressions.at(-1) === node ? ask(question, parent, path) : "unused";
     case "UnaryExpression":
     case "BinaryExpression":
       return "unused";
@@ -142,11 +160,11 @@ function ask(question: Question, node: AnyNode, path: Path): Use {
     case "Property":
       return askProperty(question, node, parent, path);
     case "VariableDeclarator":
-      return parent.init === node ? askPattern(question, parent.id as AnyNode, path) : "unused";
+      return parent.init === node ? askPattern(question, parent.id, path) : "unused";
     case "AssignmentExpression":
       if (parent.left === node) return "unused";
       return combine([
-        askPattern(question, parent.left as AnyNode, path),
+        askPattern(question, parent.left, path),
         ask(question, parent, path),
       ]);
     case "ArrowFunctionExpression":
@@ -163,65 +181,77 @@ function ask(question: Question, node: AnyNode, path: Path): Use {
   }
 }
 
-function askMember(question: Question, node: AnyNode, member: AnyNode, path: Path): Use {
+function askMember(question: Question, node: AnyNode, member: MemberExpression, path: Path): Use {
   if (member.object !== node) return "handed on";
-  const property = member.property as AnyNode;
-  const name = (member.computed ? property.value : property.name) as string | undefined;
-  if (typeof name !== "string") return "used";
+  const name = getMemberName(member);
+  if (name === undefined) return "used";
   const call = question.syntax.getParent(member);
-  if (call?.type === "CallExpression" && call.callee === member && name === "then") {
+  if (isCallee(member, call) && name === "then") {
     // a promise of the value
-    const [callback] = call.arguments as AnyNode[];
-    const [parameter] = (callback?.params ?? []) as AnyNode[];
+    const [callback] = call.arguments;
+    const [parameter] = isFunction(callback) ? callback.params : [];
     if (parameter !== undefined) return askPattern(question, parameter, path);
   }
   if (path.length === 0) return question.countsMember(name) ? "used" : "unused";
   if (path[0] !== name) return "unused";
-  return path.length === 1 && call?.type === "CallExpression" && call.callee === member
+  return path.length === 1 && isCallee(member, call)
     ? "used"
     : ask(question, member, path.slice(1));
 }
 
-function askProperty(question: Question, node: AnyNode, property: AnyNode, path: Path): Use {
+function askProperty(
+  question: Question,
+  node: AnyNode,
+  property: Property | AssignmentProperty,
+  path: Path,
+): Use {
   if (property.value !== node) return "handed on";
-  const key = property.key as AnyNode;
-  const name = (property.computed ? undefined : key.name ?? key.value) as string | undefined;
+  const name = getMemberName(property);
   const object = question.syntax.getParent(property);
   if (name === undefined || object?.type !== "ObjectExpression") return "handed on";
-  return ask(question, object, [String(name), ...path]);
+  return ask(question, object, [name, ...path]);
 }
 
 /** Finds out whether a pattern takes the value at a path, and whether its names are used. */
-function askPattern(question: Question, pattern: AnyNode, path: Path): Use {
-  if (pattern.type === "Identifier") return askName(question, pattern.name as string, path);
+function askPattern(question: Question, pattern: Pattern, path: Path): Use {
+  if (pattern.type === "Identifier") return askName(question, pattern.name, path);
   if (pattern.type !== "ObjectPattern") return "handed on";
-  return combine((pattern.properties as AnyNode[]).map((property): Use => {
-    if (property.type !== "Property" || property.computed) return "handed on";
-    const key = property.key as AnyNode;
-    const name = String(key.name ?? key.value);
+  return combine(pattern.properties.map((property): Use => {
+    const name = getMemberName(property);
+    if (property.type !== "Property" || name === undefined) return "handed on";
     if (path.length === 0) return question.countsMember(name) ? "used" : "unused";
     if (name !== path[0]) return "unused";
-    return askPattern(question, property.value as AnyNode, path.slice(1));
+    return askPattern(question, property.value, path.slice(1));
   }));
 }
 
 /** The result of an arrow function: a pure definition, a getter of a module, or the value of a promise. */
 function askArrow(question: Question, arrow: AnyNode, path: Path): Use {
-  const parent = question.syntax.getParent(arrow);
+  const { syntax } = question;
+  const parent = syntax.getParent(arrow);
   if (parent?.type === "CallExpression") {
-    if (parent.callee === arrow) return ask(question, parent, path);
-    const callee = parent.callee as AnyNode;
-    const isThen = callee.type === "MemberExpression" &&
-      (callee.property as AnyNode).name === "then";
-    return isThen ? ask(question, parent, path) : askReturned(question, arrow, path);
+    const isThen = parent.callee !== arrow && getMemberName(parent.callee) === "then";
+    return isCallee(arrow, parent) || isThen
+      ? ask(question, parent, path)
+      : askReturned(question, arrow, path);
   }
-  const object = parent && question.syntax.getParent(parent);
-  const call = object && question.syntax.getParent(object);
-  const [target, members] = (call?.arguments ?? []) as AnyNode[];
-  const isExport = (call?.callee as AnyNode | undefined)?.name === "__export" && members === object;
-  if (!isExport) return askReturned(question, arrow, path);
-  const key = parent!.key as AnyNode;
-  return askName(question, target.name as string, [String(key.name ?? key.value), ...path]);
+  const exported = parent && findExportGetter(syntax, parent);
+  return exported === undefined
+    ? askReturned(question, arrow, path)
+    : askName(question, exported.module, [exported.name, ...path]);
+}
+
+/** Reads a property of esbuild's `__export(module, { read: () => read })`. */
+export function findExportGetter(
+  syntax: BundleSyntax,
+  property: AnyNode,
+): { readonly module: string; readonly name: string } | undefined {
+  const name = property.type === "Property" ? getMemberName(property) : undefined;
+  const object = name === undefined ? undefined : syntax.getParent(property);
+  const call = object && syntax.getParent(object);
+  if (call?.type !== "CallExpression" || getCalleeName(call) !== "__export") return undefined;
+  const [module] = call.arguments;
+  return module.type === "Identifier" ? { module: module.name, name: name! } : undefined;
 }
 
 /** The value that a statement or an arrow function returns: the result of each call of its function. */
@@ -229,15 +259,13 @@ function askReturned(question: Question, node: AnyNode, path: Path): Use {
   const { syntax } = question;
   if (!question.followsReturns) return "handed on";
   let fn = node;
-  while (!/Function/.test(fn.type)) fn = syntax.getParent(fn)!;
+  while (!isFunction(fn)) fn = syntax.getParent(fn)!;
   const name = findFunctionName(syntax, fn);
   if (name === undefined) return "handed on";
   return combine(
     syntax.listReferences(name).map((reference): Use => {
       const parent = syntax.getParent(reference);
-      if (parent?.type === "CallExpression" && parent.callee === reference) {
-        return ask(question, parent, path);
-      }
+      if (isCallee(reference, parent)) return ask(question, parent, path);
       return parent !== undefined && question.isHarmless(reference, parent)
         ? "unused"
         : "handed on";
@@ -245,12 +273,13 @@ function askReturned(question: Question, node: AnyNode, path: Path): Use {
   );
 }
 
-function askCall(question: Question, node: AnyNode, call: AnyNode, path: Path): Use {
-  const callee = call.callee as AnyNode;
+function askCall(question: Question, node: AnyNode, call: CallExpression, path: Path): Use {
+  const { callee } = call;
   if (callee === node) return path.length === 0 ? "used" : "handed on";
-  const name = callee.type === "MemberExpression"
-    ? `${(callee.object as AnyNode).name}.${(callee.property as AnyNode).name}`
-    : String(callee.name);
+  const owner = callee.type === "MemberExpression" ? callee.object : undefined;
+  const name = owner?.type === "Identifier"
+    ? `${owner.name}.${getMemberName(callee)}`
+    : getCalleeName(call);
   if (IDENTITIES.test(name)) return ask(question, call, path);
   return name === "__export" ? "unused" : askResult(question, call);
 }
@@ -258,10 +287,10 @@ function askCall(question: Question, node: AnyNode, call: AnyNode, path: Path): 
 /** A value that is handed to a call is used unless nothing uses the result, which a constant holds. */
 function askResult(question: Question, call: AnyNode): Use {
   const parent = question.syntax.getParent(call);
-  const holder = parent?.type === "VariableDeclarator" ? parent.id as AnyNode : undefined;
-  if (holder?.type !== "Identifier" || question.countsCalls) return "handed on";
-  const isUnused = question.syntax.declarations.has(holder.name as string) &&
-    askName({ ...question, countsMember: () => true }, holder.name as string, []) === "unused";
+  const name = parent?.type === "VariableDeclarator" ? getAssignedName(parent, call) : undefined;
+  if (name === undefined || question.countsCalls) return "handed on";
+  const isUnused = question.syntax.declarations.has(name) &&
+    askName({ ...question, countsMember: () => true }, name, []) === "unused";
   return isUnused ? "unused" : "handed on";
 }
 
@@ -285,9 +314,7 @@ function listUnusedFunctions(syntax: BundleSyntax): ReadonlySet<AnyNode> {
   const known = unusedFunctions.get(syntax);
   if (known !== undefined) return known;
   const unused = new Set<AnyNode>();
-  for (const statement of syntax.program.body as AnyNode[]) {
-    addOuterFunctions(syntax, statement, unused);
-  }
+  addOuterFunctions(syntax, syntax.program, unused);
   const exported = listExportedNames(syntax.program);
   for (let before = -1; before !== unused.size;) {
     before = unused.size;
@@ -301,9 +328,7 @@ function listUnusedFunctions(syntax: BundleSyntax): ReadonlySet<AnyNode> {
         unused,
         exported,
       };
-      const { name } = (each.type === "FunctionDeclaration" ? each.id ?? {} : {}) as {
-        name?: string;
-      };
+      const name = each.type === "FunctionDeclaration" ? each.id?.name : undefined;
       const use = name === undefined
         ? ask(question, getQuery(syntax, each) ?? each, [])
         : askName(question, name, []);
@@ -319,14 +344,14 @@ const IMPLICIT = /^(?:then|toString|valueOf|toJSON)$/;
 
 /** Adds the outermost functions of a node that only run if code names them. */
 function addOuterFunctions(syntax: BundleSyntax, node: AnyNode, found: Set<AnyNode>): void {
-  if (/Function/.test(node.type)) {
+  if (isFunction(node)) {
     const parent = getHolder(syntax, node);
     const isAssigned = parent.type === "VariableDeclarator" ||
-      parent.type === "AssignmentExpression" && (parent.left as AnyNode).type === "Identifier";
+      parent.type === "AssignmentExpression" && parent.left.type === "Identifier";
     if (node.type === "FunctionDeclaration" || isAssigned) return void found.add(node);
     if (isPlainMethod(syntax, parent) || getQuery(syntax, node)) return void found.add(node);
   }
-  for (const child of listChildren(node)) addOuterFunctions(syntax, child, found);
+  for (const child of childrenOf(node)) addOuterFunctions(syntax, child, found);
 }
 
 /** Returns the node around a function and esbuild's `__name(fn, "list")`. */
@@ -345,45 +370,37 @@ function getQuery(syntax: BundleSyntax, fn: AnyNode): AnyNode | undefined {
   if (call.type !== "CallExpression" || marker?.type !== "ArrowFunctionExpression") {
     return undefined;
   }
-  const outer = syntax.getParent(marker);
-  const isMarked = outer?.type === "CallExpression" && outer.callee === marker;
-  const { name } = call.callee as { name?: string };
-  return isMarked && /^define(?:Prepared)?Query\d*$/.test(name ?? "") ? call : undefined;
+  return isCallee(marker, syntax.getParent(marker)) &&
+      /^define(?:Prepared)?Query\d*$/.test(getCalleeName(call))
+    ? call
+    : undefined;
 }
 
 /** Checks for a method of an object whose members can be followed by name. */
 function isPlainMethod(syntax: BundleSyntax, property: AnyNode): boolean {
   if (property.type !== "Property" || property.computed || property.kind !== "init") return false;
-  const { name, value } = property.key as { name?: string; value?: unknown };
   const object = syntax.getParent(property)!;
   const call = syntax.getParent(object);
   // modules that are imported on demand, and their getters, whose names ask() follows
-  const isHelper = call?.type === "CallExpression" &&
-    String((call.callee as AnyNode).name).startsWith("__");
+  const isHelper = call?.type === "CallExpression" && getCalleeName(call).startsWith("__");
   return object.type === "ObjectExpression" && !isHelper && !hasThis(object) &&
-    !IMPLICIT.test(String(name ?? value));
+    !IMPLICIT.test(getMemberName(property) ?? "");
 }
 
 function hasThis(node: AnyNode): boolean {
   return node.type === "ThisExpression" || node.type === "Super" ||
-    listChildren(node).some(hasThis);
+    childrenOf(node).some(hasThis);
 }
 
-function listExportedNames(program: AnyNode): Set<string> {
-  const names = new Set<string>();
-  for (const statement of program.body as AnyNode[]) {
-    if (!statement.type.startsWith("Export")) continue;
-    for (const { local } of (statement.specifiers ?? []) as { local: AnyNode }[]) {
-      names.add(local.name as string);
-    }
-    const declaration = statement.declaration as AnyNode | null | undefined;
-    const declared = declaration?.declarations ?? [declaration];
-    for (const each of declared as (AnyNode | null | undefined)[]) {
-      const id = each?.id as AnyNode | null | undefined;
-      if (id?.type === "Identifier") names.add(id.name as string);
-    }
-  }
-  return names;
+/** Lists the names at the top level that a module exports. */
+export function listExportedNames(program: Program): Set<string> {
+  const listed = program.body.flatMap((statement) =>
+    statement.type === "ExportNamedDeclaration"
+      ? statement.specifiers.map(({ local }) => getExportedName(local))
+      : []
+  );
+  const declared = listDeclared(program).filter(({ isExported }) => isExported);
+  return new Set([...listed, ...declared.map(({ name }) => name)]);
 }
 
 const closedClasses: WeakMap<AnyNode, boolean> = new WeakMap();
@@ -395,10 +412,9 @@ const closedClasses: WeakMap<AnyNode, boolean> = new WeakMap();
 function isInUnusedMethod(syntax: BundleSyntax, node: AnyNode): boolean {
   for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
     if (at.type !== "MethodDefinition") continue;
-    const { name } = at.key as { name?: string };
+    const name = at.kind === "method" ? getMemberName(at) : undefined;
     const owner = syntax.getParent(syntax.getParent(at)!)!;
-    const isNamed = at.kind === "method" && !at.computed && name !== undefined;
-    return isNamed && !syntax.memberNames.has(name) && isClosed(syntax, owner);
+    return name !== undefined && !syntax.memberNames.has(name) && isClosed(syntax, owner);
   }
   return false;
 }
@@ -410,7 +426,7 @@ function isClosed(syntax: BundleSyntax, owner: AnyNode): boolean {
   // a class that refers to itself
   closedClasses.set(owner, true);
   const names = [...syntax.declarations].filter(([, node]) => node === owner).map(([name]) => name);
-  closed = names.length > 0 && owner.superClass === null && !handsOnThis(syntax, owner) &&
+  closed = names.length > 0 && isClass(owner) && !owner.superClass && !handsOnThis(syntax, owner) &&
     names.every((name) =>
       askName(
         {
@@ -437,7 +453,7 @@ function handsOnThis(syntax: BundleSyntax, node: AnyNode): boolean {
       return parent.object !== node || parent.computed === true;
     }
     // esbuild names classes in a static block
-    return !IDENTITIES.test(String((parent.callee as AnyNode | undefined)?.name));
+    return !(parent.type === "CallExpression" && IDENTITIES.test(getCalleeName(parent)));
   }
-  return listChildren(node).some((child) => handsOnThis(syntax, child));
+  return childrenOf(node).some((child) => handsOnThis(syntax, child));
 }

@@ -1,6 +1,6 @@
 import { quoteName } from "../../sql/quote.ts";
 import type { CatalogColumn } from "./catalog.ts";
-import type { Step } from "./difference.ts";
+import { RISKS, type Step } from "./difference.ts";
 
 const SERIAL_TYPES: Readonly<Record<string, string>> = {
   smallint: "smallserial",
@@ -26,9 +26,7 @@ export function addColumn(table: string, column: CatalogColumn): Step {
   ];
   const isFilled = column.default !== null || isSerial || identity !== null || generated !== null;
   const sql = `ALTER TABLE ${table} ADD COLUMN ${parts.filter((part) => part !== "").join(" ")}`;
-  return isRequired && !isFilled
-    ? { sql, risk: "fails if the table has rows: the column has no default" }
-    : { sql };
+  return isRequired && !isFilled ? { sql, risk: RISKS.added } : { sql };
 }
 
 /**
@@ -39,7 +37,7 @@ export function addColumn(table: string, column: CatalogColumn): Step {
 export function dropColumn(table: string, name: string): Step {
   return {
     sql: `ALTER TABLE ${table} DROP COLUMN ${quoteName(name)}`,
-    risk: "drops the column with its data",
+    risk: RISKS.column,
   };
 }
 
@@ -84,7 +82,7 @@ export function alterColumn(
     steps.push(alter(`SET DEFAULT ${want.default}`));
   }
   if (!have.isRequired && want.isRequired) {
-    steps.push(alter("SET NOT NULL", "fails if a row has no value in the column"));
+    steps.push(alter("SET NOT NULL", RISKS.required));
   }
   steps.push(...alterIdentity(have, want).map((change) => alter(change)));
   if (have.isRequired && !want.isRequired) steps.push(alter("DROP NOT NULL"));

@@ -2,7 +2,7 @@ import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { type Catalog, type CatalogEnum, findCreated, getLabel, quoteTable } from "./catalog.ts";
 import { compareTables, findForeignKeys } from "./compare_tables.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Comparison, Difference, Step } from "./difference.ts";
+import { type Comparison, type Difference, RISKS, type Step } from "./difference.ts";
 
 /**
  * Compares the database of the migrations with that of the schema. Nothing that the schema does not
@@ -113,7 +113,7 @@ function dropTables(have: Catalog, want: Catalog, { drops }: Decisions): Step[] 
     ...dropped.flatMap((table) => findForeignKeys(have, table)),
     ...dropped.map((table) => ({
       sql: `DROP TABLE ${quoteTable(table)}`,
-      risk: "drops the table with its rows",
+      risk: RISKS.table,
     })),
   ];
 }

@@ -28,7 +28,29 @@ export interface Step {
   readonly risk?: string;
 }
 
+/** The first line of a generated migration, without `--`. */
+export const GENERATED_HEAD = "Written by trellis generate migration. Read it before you apply it.";
+
+/** The beginning of the comment before a statement that can lose data or fail. */
+export const RISK_COMMENT = "-- Warning: ";
+
 /** Renders a statement for a migration. What it may lose is in a comment. */
 export function renderStep({ sql, risk }: Step): string {
-  return risk === undefined ? `${sql};` : `-- Warning: ${risk}.\n${sql};`;
+  return risk === undefined ? `${sql};` : `${RISK_COMMENT}${risk}.\n${sql};`;
 }
+
+/** What statements of a kind lose, or when they fail. */
+export const RISKS = {
+  table: "drops the table with its rows",
+  schema: "drops the schema with its tables",
+  dependents: "drops everything that depends on it",
+  column: "drops the column with its data",
+  rows: "deletes rows",
+  block: "runs a block that drops or deletes",
+  type: "changes the type: values that do not fit are rounded, cut or refused",
+  required: "fails if a row has no value in the column. Fill it first: " +
+    "UPDATE … SET … WHERE … IS NULL",
+  added:
+    "fails if the table has rows, because the column has no default. Declare a default, or add " +
+    "the column without NOT NULL, fill it, and set NOT NULL in a later migration",
+} as const;

@@ -1,12 +1,9 @@
-import type { BuildResult, StdinOptions } from "esbuild";
+import type { StdinOptions } from "esbuild";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadEsbuild } from "../sources/load_esbuild.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { toBuildError } from "../sources/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
-import { importBundle } from "../sources/import_bundle.ts";
+import { bundleModules, importModules } from "../sources/import_modules.ts";
 
 const COMMAND = "trellis generate migration";
 const DEFAULT_FILE = "src/schema.ts";
@@ -61,19 +58,9 @@ export async function loadSchema(root: string, files: readonly string[]): Promis
  * @throws {ConfigurationError} If it cannot be loaded or esbuild is not installed.
  */
 export async function loadExports<T>(root: string, source: StdinOptions, name: string): Promise<T> {
-  const { build } = await loadEsbuild(COMMAND);
-  const code = await build({
-    stdin: { loader: "ts", ...source },
-    absWorkingDir: root,
-    ...LOCAL_BUILD,
-    plugins: [localResolver(root, new Map())],
-  }).then(
-    (result: BuildResult<{ write: false }>) => result.outputFiles![0].text,
-    (error: unknown) => {
-      throw toBuildError("generate migration", error);
-    },
-  );
-  return await importBundle<T>(root, "schema", code).catch((cause: Error) => {
+  const modules = { root, name, source, command: COMMAND };
+  const code = await bundleModules(modules);
+  return await importModules<T>(modules, code).catch((cause: Error) => {
     throw new ConfigurationError(
       `${name} cannot be loaded: ${cause.message}. The modules run without a database`,
       { cause },

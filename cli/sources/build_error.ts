@@ -112,7 +112,10 @@ export function explainNative(name: string): string {
  * trace, if it contains a file of the project.
  */
 export function toLoadError(functionName: string, error: unknown, root: string): BuildError {
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const [, missing = ""] = /(?:package|module) ['"]([^'"]+)['"]/.exec(text) ?? [];
+  const install = getInstallCommand(getPackageName(missing));
+  const message = install === undefined ? text : `${text}. Install it: ${install}`;
   const words = String((error as Error)?.stack ?? "").match(WORD) ?? [];
   for (const { path, line, column } of words.flatMap(readPlace)) {
     const file = toPortablePath(root, path);

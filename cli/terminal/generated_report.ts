@@ -50,7 +50,8 @@ export function reportChanges(
  * Formats a number of things: `1 operation`, `2 operations`.
  *
  * @param what The singular.
+ * @param plural The plural, if it is not formed with an `s`.
  */
-export function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+export function count(number: number, what: string, plural = `${what}s`): string {
+  return `${number} ${number === 1 ? what : plural}`;
 }

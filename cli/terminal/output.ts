@@ -1,11 +1,5 @@
 import process from "node:process";
-
-/** A stream that a command writes to. */
-export interface OutputStream {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
+import { createProgress, type OutputStream, type Progress } from "./progress.ts";
 
 /** Options of {@link createOutput}. */
 export interface OutputOptions {
@@ -42,6 +36,8 @@ export interface Output {
   readonly isJson: boolean;
   /** Writes a line of the result; nothing with `--json`. */
   line(text?: string): void;
+  /** Writes an error as a line of the result; nothing with `--json`. */
+  error(text: string): void;
   /** Writes a line to standard error. */
   note(text: string): void;
   /**
@@ -51,9 +47,11 @@ export interface Output {
   warn(text: string): void;
   /** Writes the result as JSON; nothing without `--json`. */
   result(value: unknown): void;
-  /** Shows progress once the command has run for a second; nothing with `--json`. Calls are rate-limited. */
-  progress(label: string, done: number, total: number): void;
-  /** Clears the progress line. */
+  /** Shows how far a task is; see {@link Progress}. Nothing with `--json`. */
+  readonly progress: Progress["update"];
+  /** Runs a step and shows its label if it takes long; see {@link Progress}. */
+  readonly step: Progress["step"];
+  /** Clears the progress line, and shows the running step no more. */
   endProgress(): void;
   /** Colors, if the terminal and `NO_COLOR` allow them. */
   readonly bold: (text: string) => string;
@@ -78,12 +76,6 @@ function plain(text: string): string {
   return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Time that a command runs before progress is shown. */
-const QUIET_MS = 1000;
-/** Interval of progress lines without a terminal. */
-const LINE_EVERY_MS = 5000;
-const FRAME_MS = 100;
-
 /** Creates the output of a command. */
 export function createOutput(options: OutputOptions = {}): Output {
   const {
@@ -93,9 +85,12 @@ export function createOutput(options: OutputOptions = {}): Output {
     env = process.env,
     now = () => performance.now(),
   } = options;
-  const startedAt = now();
-  let lastShownAt = -Infinity;
-  let isShown = false;
+  const { update, step, clear, end } = createProgress({
+    stderr,
+    isQuiet: json,
+    now,
+    escape: plain,
+  });
 
   // https://no-color.org: any value except the empty string
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
@@ -104,47 +99,36 @@ export function createOutput(options: OutputOptions = {}): Output {
   const color = (code: number, end: number) => (text: string) =>
     mayColor ? `\x1b[${code}m${text}\x1b[${end}m` : text;
   const bold = color(1, 22);
+  const red = color(31, 39);
   const yellow = color(33, 39);
   // messages may go to a file while results go to the terminal
   const toMessage = (text: string) =>
     plain(forced || stderr.isTTY === true ? text : text.replace(COLORS, ""));
 
-  function endProgress(): void {
-    if (isShown) stderr.write("\r\x1b[K");
-    isShown = false;
+  function line(text = ""): void {
+    clear();
+    // output to a file or another program is not escaped
+    if (!json) stdout.write(`${stdout.isTTY ? plain(text) : text}\n`);
   }
 
   return {
     isJson: json,
-    // output to a file or another program is not escaped
-    line: (text = "") => void (json || stdout.write(`${stdout.isTTY ? plain(text) : text}\n`)),
+    line,
+    error: (text) => line(`${red("error")} ${text}`),
     note(text): void {
-      endProgress();
+      clear();
       stderr.write(`${toMessage(text)}\n`);
     },
     warn(text): void {
-      endProgress();
+      clear();
       if (!json) stderr.write(`${toMessage(`${yellow("warning")} ${text}`)}\n`);
     },
     result: (value) => void (json && stdout.write(`${plain(JSON.stringify(value, null, 2))}\n`)),
-    progress(label, done, total): void {
-      if (json) return;
-      const at = now();
-      if (
-        at - startedAt < QUIET_MS || at - lastShownAt < (stderr.isTTY ? FRAME_MS : LINE_EVERY_MS)
-      ) return;
-      lastShownAt = at;
-      const text = plain(`${label} ${done}/${total}`);
-      if (stderr.isTTY) {
-        isShown = true;
-        stderr.write(`\r\x1b[K${text.slice(0, (stderr.columns ?? 80) - 1)}`);
-      } else {
-        stderr.write(`${text}\n`);
-      }
-    },
-    endProgress,
+    progress: update,
+    step,
+    endProgress: end,
     bold,
-    red: color(31, 39),
+    red,
     yellow,
     green: color(32, 39),
   };

@@ -21,11 +21,13 @@ export async function runCaptured(
   options: CommandContext["options"],
 ): Promise<CapturedRun> {
   const lines: string[] = [];
+  const fail = (text: string) => void lines.push(`${context.output.red("error")} ${text}`);
   const output: Output = {
     ...context.output,
     // the text is captured
     isJson: false,
     line: (text = "") => void lines.push(text),
+    error: fail,
     note: (text) => void lines.push(text),
     warn: (text) => void lines.push(`${context.output.yellow("warning")} ${text}`),
     result: () => {},
@@ -39,10 +41,7 @@ export async function runCaptured(
     context.output.endProgress();
     const message = error instanceof Error ? error.message : String(error);
     const exitCode = error instanceof UsageError ? ExitCode.Usage : ExitCode.Failed;
-    return {
-      exitCode,
-      lines: [...lines, `${context.output.red("error")} ${message}`],
-      result: { exitCode, error: message },
-    };
+    fail(message);
+    return { exitCode, lines, result: { exitCode, error: message } };
   }
 }

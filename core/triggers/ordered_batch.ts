@@ -1,5 +1,5 @@
 import { log } from "../../observability/logger.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { LambdaHandler, WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -141,7 +141,7 @@ export function addRecordMetrics(
   records: number,
   failed: number,
 ): void {
-  metrics.addMetricsWithDimensions({ operationName }, [
+  addOccurrences({ operationName }, [
     ["Records", "Count", records],
     ["FailedRecords", "Count", failed],
   ]);

@@ -129,22 +129,24 @@ export interface DatabaseSettings {
   ca?: string;
 }
 
-/** Settings of any provider. */
-type CommonField =
-  | "schema"
-  | "maxConnections"
-  | "idleTimeout"
-  | "connectTimeout"
-  | "statementTimeoutSeconds"
-  | "instrument"
-  | "prepare"
-  | "ca";
-
-/** Settings of one provider. */
-type ProviderConfig<
+/** Settings of one provider: those that each has, and its own. */
+export type ProviderConfig<
   TProvider extends DatabaseProvider,
   TField extends keyof DatabaseSettings,
-> = { provider: TProvider } & Pick<DatabaseSettings, CommonField | TField>;
+> =
+  & { provider: TProvider }
+  & Pick<
+    DatabaseSettings,
+    | "schema"
+    | "maxConnections"
+    | "idleTimeout"
+    | "connectTimeout"
+    | "statementTimeoutSeconds"
+    | "instrument"
+    | "prepare"
+    | "ca"
+    | TField
+  >;
 
 /** Connection settings of a database. `provider` decides which others there are. */
 export type DatabaseConfig =

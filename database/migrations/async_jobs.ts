@@ -1,6 +1,7 @@
-import { type DistSqlJob, type JobState, pollJob, readJobState } from "../../distsql/engine.ts";
+import { type DistSqlJob, pollJob, readJob } from "../../distsql/engine.ts";
 import { getName } from "../../sql/sql_name.ts";
 import { tokenize } from "../../sql/tokenize.ts";
+import { queryRunner } from "./backfill.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
 import { CONSTRAINT_STATE, INDEX_STATE } from "./recover.ts";
@@ -30,8 +31,9 @@ export async function waitForJob(
   context: MigrationContext,
 ): Promise<JobOutcome> {
   const { clock, jobTimeoutMs, lock, logger } = context;
+  const run = queryRunner(context);
   const { outcome, job: state } = await pollJob({
-    read: () => readJob(jobId, job, context),
+    read: () => readJob(run, lastName(job.name ?? job.table), jobId),
     isValid: (current) => isValid(job, current?.objectName, context),
     onWait: () => logger(`waiting for the background job on ${job.table}`),
     afterWait: () => lock.check(),
@@ -47,28 +49,6 @@ export async function waitForJob(
   }
   const isDone = outcome === "valid";
   return { isValid: isDone, detail: isDone ? undefined : state?.detail };
-}
-
-async function readJob(
-  jobId: string | undefined,
-  job: DistSqlJob,
-  context: MigrationContext,
-): Promise<JobState | undefined> {
-  const { session, clock } = context;
-  // without an id, use the newest job of that name; the provider shows names with or without their
-  // schema
-  const [where, param] = jobId === undefined
-    ? [
-      "object_name = $1 OR object_name LIKE '%.' || $1 ORDER BY start_time DESC LIMIT 1",
-      lastName(job.name ?? job.table),
-    ]
-    : ["job_id = $1", jobId];
-  const rows = await retryIdempotent(
-    () =>
-      session.query(`SELECT status, details, object_name FROM sys.jobs WHERE ${where}`, [param]),
-    clock,
-  );
-  return readJobState(rows[0]);
 }
 
 async function isValid(

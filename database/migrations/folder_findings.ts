@@ -72,15 +72,22 @@ export function findLate(
 }
 
 /**
- * Finds missing numbers. Timestamps always leave gaps, and a journal lists its files explicitly.
+ * Finds missing numbers before pending files. Timestamps always leave gaps, and a journal lists its
+ * files explicitly.
+ *
+ * @param pending Tags of the pending files; default: all.
  */
-export function findGaps({ files, hasJournal }: MigrationFolder): PlanFinding[] {
+export function findGaps(
+  { files, hasJournal }: MigrationFolder,
+  pending: readonly string[] = files.map(({ tag }) => tag),
+): PlanFinding[] {
   if (hasJournal) return [];
   const numbers = files.map(({ tag }) => Number(/^\d+/.exec(tag)?.[0]));
   const findings: PlanFinding[] = [];
   for (let i = 1; i < numbers.length; i++) {
     const [before, after] = [numbers[i - 1], numbers[i]];
-    if (after >= 100_000 || after - before <= 1) continue;
+    const isApplied = !pending.includes(files[i].tag);
+    if (after >= 100_000 || after - before <= 1 || isApplied) continue;
     findings.push({
       severity: "warning",
       rule: "migration-gap",

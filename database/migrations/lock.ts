@@ -44,6 +44,12 @@ export interface LockOptions {
   openSession: () => Promise<DedicatedSession>;
 }
 
+const NO_LOCK: Omit<MigrationLock, "owner"> = {
+  fence: undefined,
+  check: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+};
+
 const POLL_MS = 250;
 
 /**
@@ -80,9 +86,8 @@ export async function takeProcessLock(key: string, options: LockOptions): Promis
     options,
   );
   return {
+    ...NO_LOCK,
     owner: newOwner(),
-    fence: undefined,
-    check: () => Promise.resolve(),
     release: () => Promise.resolve(void held.delete(key)),
   };
 }
@@ -102,9 +107,8 @@ export async function takeAdvisoryLock(
     return row.taken === true;
   }, options);
   return {
+    ...NO_LOCK,
     owner: newOwner(),
-    fence: undefined,
-    check: () => Promise.resolve(),
     async release(): Promise<void> {
       await session.query(`SELECT pg_advisory_unlock(${key})`);
     },
@@ -212,12 +216,6 @@ export interface LockSettings {
   lockTtlMs: number;
 }
 
-const NO_LOCK: Omit<MigrationLock, "owner"> = {
-  fence: undefined,
-  check: () => Promise.resolve(),
-  release: () => Promise.resolve(),
-};
-
 /**
  * Takes the lock that suits the database: of this process, of the session, or a lease.
  *
@@ -231,7 +229,7 @@ export async function takeRunLock(
   settings: LockSettings,
   session: DedicatedSession,
 ): Promise<MigrationLock> {
-  if (config.useLock === false) return { ...NO_LOCK, owner: crypto.randomUUID() };
+  if (config.useLock === false) return { ...NO_LOCK, owner: newOwner() };
   const options = {
     timeoutMs: settings.lockTimeoutMs,
     ttlMs: settings.lockTtlMs,

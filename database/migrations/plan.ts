@@ -82,7 +82,7 @@ export function planMigrations(
   findings.push(
     ...findMissing(missing),
     ...findLate(folder, rows.map(({ tag }) => tag), pending),
-    ...findGaps(folder),
+    ...findGaps(folder, pending),
   );
   return {
     applied: rows,

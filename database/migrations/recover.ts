@@ -1,3 +1,4 @@
+import { type ActionOf, type AlterAction, readAlterActions } from "../../distsql/engine.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 import { type QualifiedName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
@@ -159,46 +160,69 @@ const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE " +
  */
 function probeAlterTable(reader: StatementReader): CatalogProbe | CatalogEvidence {
   const at = reader.skip(reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"), "ONLY");
-  const table = readName(reader, at);
-  if (reader.is(table.end, "RENAME")) return probeRename(reader, at);
+  const table = readName(reader, at).text;
   let answer: CatalogProbe | CatalogEvidence = "run";
-  for (const [from] of reader.list(table.end, reader.size)) {
-    const action = probeAction(reader, from, table);
-    if (typeof action === "object") return action;
-    if (action === "unknown") answer = "unknown";
+  for (const action of readAlterActions(reader, at)) {
+    const probed = probeAction(reader, action, table);
+    if (typeof probed === "object") return probed;
+    if (probed === "unknown") answer = "unknown";
   }
   return answer;
 }
 
-const SETTINGS: ReadonlySet<string> = keywordSet("VALIDATE OWNER ENABLE DISABLE SET RESET FORCE");
+const SETTINGS: ReadonlySet<string> = keywordSet("OWNER ENABLE DISABLE SET RESET FORCE");
+const COLUMN_SETTINGS: ReadonlySet<string> = keywordSet("STORAGE STATISTICS");
 
 function probeAction(
   reader: StatementReader,
-  at: number,
-  table: QualifiedName,
+  action: AlterAction,
+  table: string,
 ): CatalogProbe | CatalogEvidence {
-  if (reader.isOneOf(at, SETTINGS)) return reader.is(at, "SET", "SCHEMA") ? "unknown" : "run";
-  const verb = reader.key(at);
-  if (verb === "ALTER") {
-    const nameAt = reader.skip(at + 1, "COLUMN");
-    const column = reader.nameEnd(nameAt);
-    if (reader.is(column, "DROP", "IDENTITY")) {
-      if (reader.is(column + 2, "IF")) return "run";
-      return exists(IDENTITY, [table.text, readName(reader, nameAt).name], "drops");
-    }
-    const what = reader.key(column) + " " + reader.key(column + 1);
-    return /^(?:SET|DROP) (?:DEFAULT|NOT|STORAGE|STATISTICS)$/.test(what) ? "run" : "unknown";
+  const named = (sql: string, name: string | undefined, effect: "adds" | "drops") =>
+    name === undefined || name === "" ? "unknown" : exists(sql, [table, name], effect);
+  if ("isGuarded" in action && action.isGuarded) return "run";
+  switch (action.kind) {
+    case "add_column":
+      return named(COLUMN, action.column.name.name, "adds");
+    case "add_constraint":
+      return named(CONSTRAINT, action.constraint.name?.name, "adds");
+    case "drop_column":
+    case "rename_column":
+      return named(COLUMN, action.name, "drops");
+    case "drop_constraint":
+    case "rename_constraint":
+      return named(CONSTRAINT, action.name, "drops");
+    case "alter_column":
+      return probeAlterColumn(reader, action, table);
+    case "rename_table":
+      return exists(RELATION, [table], "drops");
+    case "set_schema":
+      return "unknown";
+    case "validate":
+      return "run";
+    case "other":
+      return reader.isOneOf(action.from, SETTINGS) ? "run" : "unknown";
   }
-  if (verb !== "ADD" && verb !== "DROP") return "unknown";
-  let next = at + 1;
-  const isConstraint = reader.is(next, "CONSTRAINT");
-  if (!isConstraint && verb === "ADD" && UNNAMED_CONSTRAINT.has(reader.key(next))) return "unknown";
-  if (isConstraint || reader.is(next, "COLUMN")) next++;
-  if (reader.is(next, "IF")) return "run";
-  const name = readName(reader, next);
-  if (name.name === "") return "unknown";
-  const effect = verb === "ADD" ? "adds" : "drops";
-  return exists(isConstraint ? CONSTRAINT : COLUMN, [table.text, name.name], effect);
+}
+
+function probeAlterColumn(
+  reader: StatementReader,
+  { column: { name, end }, change, valueAt }: ActionOf<"alter_column">,
+  table: string,
+): CatalogProbe | CatalogEvidence {
+  switch (change) {
+    case "set_not_null":
+    case "drop_not_null":
+    case "set_default":
+    case "drop_default":
+      return "run";
+    case "drop_identity":
+      return reader.is(valueAt, "IF") ? "run" : exists(IDENTITY, [table, name], "drops");
+    default: {
+      const isSetting = reader.is(end, "SET") && reader.isOneOf(end + 1, COLUMN_SETTINGS);
+      return isSetting ? "run" : "unknown";
+    }
+  }
 }
 
 /** Query that checks for an identity column. */
@@ -212,20 +236,9 @@ function probeSequence(reader: StatementReader, at: number): CatalogProbe | Cata
   return reader.is(end, "SET", "SCHEMA") ? "unknown" : "run";
 }
 
-const UNNAMED_CONSTRAINT: ReadonlySet<string> = keywordSet("PRIMARY UNIQUE CHECK FOREIGN EXCLUDE");
-
 function probeRename(reader: StatementReader, at: number): CatalogProbe | CatalogEvidence {
-  const owner = readName(reader, at);
-  let next = owner.end;
-  if (!reader.is(next, "RENAME")) return "unknown";
-  next++;
-  if (reader.is(next, "TO")) {
-    return exists(RELATION, [owner.text], "drops");
-  }
-  const isConstraint = reader.is(next, "CONSTRAINT");
-  if (isConstraint || reader.is(next, "COLUMN")) next++;
-  const from = readName(reader, next);
-  return exists(isConstraint ? CONSTRAINT : COLUMN, [owner.text, from.name], "drops");
+  const { text, end } = readName(reader, at);
+  return reader.is(end, "RENAME", "TO") ? exists(RELATION, [text], "drops") : "unknown";
 }
 
 function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence {

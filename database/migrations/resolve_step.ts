@@ -1,6 +1,12 @@
-import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../../distsql/engine.ts";
-import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
-import { quoteNameAt, readName } from "../../sql/sql_name.ts";
+import {
+  type AlterAction,
+  type DistSqlColumn,
+  type DistSqlNotNull,
+  type DistSqlTruncation,
+  readAlterActions,
+} from "../../distsql/engine.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
+import { quoteNameAt } from "../../sql/sql_name.ts";
 import type { MigrationContext } from "./context.ts";
 import type { StepRow } from "./history.ts";
 import { addNotNullSql, readNotNull } from "./not_null.ts";
@@ -74,7 +80,7 @@ async function resolveTruncation(
 ): Promise<MigrationStep> {
   const table = await tableToEmpty(truncation, context);
   if (table === truncation.tables[truncation.place]) return step;
-  return { ...step, sql: `DELETE FROM ${table}`, batch: { verb: "delete", table } };
+  return { ...step, sql: `DELETE FROM ${table}` };
 }
 
 async function resolveAddition(
@@ -120,34 +126,27 @@ const NO_IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
 async function needsRecreation(sql: string, context: MigrationContext): Promise<boolean> {
   const reader = parseStatement(sql);
   if (!context.limitsRows || !reader.is(0, "ALTER", "TABLE")) return false;
-  const nameAt = reader.alteredTableAt();
-  const table = quoteNameAt(reader, nameAt);
-  for (const [from] of reader.list(reader.skip(reader.nameEnd(nameAt), "*"), reader.size)) {
-    if (await isRefused(reader, from, table, context)) return true;
+  const table = quoteNameAt(reader, reader.alteredTableAt());
+  for (const action of readAlterActions(reader)) {
+    if (await isRefused(action, table, context)) return true;
   }
   return false;
 }
 
 async function isRefused(
-  reader: StatementReader,
-  from: number,
+  action: AlterAction,
   table: string,
   context: MigrationContext,
 ): Promise<boolean> {
-  const nameAfter = (at: number): string => readName(reader, at).name;
-  if (reader.is(from, "DROP", "CONSTRAINT")) {
-    return await exists(
-      KEY,
-      [table, nameAfter(reader.skip(from + 2, "IF", "EXISTS")), ""],
-      context,
-    );
+  switch (action.kind) {
+    case "drop_constraint":
+      return await exists(KEY, [table, action.name, ""], context);
+    case "drop_column":
+      return await exists(KEY, [table, "", action.name], context);
+    case "alter_column":
+      return action.change === "add_identity" &&
+        await exists(NO_IDENTITY, [table, action.column.name], context);
+    default:
+      return false;
   }
-  if (reader.is(from, "DROP")) {
-    const column = nameAfter(reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS"));
-    return await exists(KEY, [table, "", column], context);
-  }
-  if (!reader.is(from, "ALTER") || reader.is(from, "ALTER", "CONSTRAINT")) return false;
-  const at = reader.skip(from + 1, "COLUMN");
-  const isIdentity = reader.is(reader.nameEnd(at), "ADD", "GENERATED");
-  return isIdentity && await exists(NO_IDENTITY, [table, nameAfter(at)], context);
 }

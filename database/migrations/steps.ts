@@ -4,7 +4,7 @@ import {
   type DistSqlOptions,
   type DistSqlStep,
   type FileTransactions,
-  findTransactionProblems,
+  findStatementProblems,
   getIncompatibility,
   type ReadStatement,
   type TranslatedSource,
@@ -152,11 +152,7 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
   const control = readTransactionControl(statements.map(({ reader }) => reader));
   const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
   const transactions = { file: `${file.tag}.sql`, text, statements, control, isStepwise };
-  const findings = [
-    ...commented,
-    ...findTransactionProblems(transactions, cannotShare),
-    ...findPsql(transactions),
-  ]
+  const findings = [...commented, ...findStatementProblems(transactions, cannotShare)]
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
   return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, findings };
@@ -216,22 +212,6 @@ function findCommented(file: MigrationFile, text: string): PlanFinding[] {
     table,
     message: `ALTER TABLE ${table}: ${title}`,
     advice,
-  }));
-}
-
-/** Finds commands of psql, which servers do not understand. */
-function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
-  const commands = statements.filter(({ reader }) => reader.token(0)?.kind === "psql");
-  if (commands.length === 0) return [];
-  const locate = createLocator(text);
-  return commands.map(({ source }) => ({
-    severity: "error",
-    rule: "psql-command",
-    message: "is a psql command, which servers do not understand",
-    advice: "Write it as SQL.",
-    file,
-    ...locate(findFirstWord(source)),
-    statement: maskStatement(source.tokens),
   }));
 }
 

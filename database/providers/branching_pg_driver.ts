@@ -41,7 +41,10 @@ export function toSqlDriver(pool: NeonPool): SqlDriver {
         release(isUsable);
       }
     },
-    async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
+    async transaction<T>(
+      work: (tx: TransactionDriver) => Promise<T>,
+      modes?: string,
+    ): Promise<T> {
       const { connection, release } = await pool.take();
       // a connection whose transaction may still be open must not be reused
       let isOver = false;
@@ -50,6 +53,7 @@ export function toSqlDriver(pool: NeonPool): SqlDriver {
           connection,
           () => work(withSavepoints(on(connection))),
           () => isOver = true,
+          modes,
         );
       } finally {
         release(isOver);
@@ -65,15 +69,17 @@ export function toSqlDriver(pool: NeonPool): SqlDriver {
  * @param connection The connection.
  * @param work The work.
  * @param onOver Called when no transaction is open any more.
+ * @param modes The modes of BEGIN: `isolation level repeatable read`.
  * @returns The result of the work.
  */
 export async function runTransaction<T>(
   connection: NeonConnection,
   work: () => Promise<T>,
   onOver: () => void = () => {},
+  modes = "",
 ): Promise<T> {
   const execute = (text: string) => connection.run({ text, values: [] });
-  await execute("begin");
+  await execute(`begin ${modes}`.trim());
   let result: T;
   try {
     result = await work();

@@ -1,7 +1,7 @@
 import { SingleFlight } from "../../core/async/single_flight.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import { checkDatabaseConfig } from "../config/check_config.ts";
 import {
   type DatabaseConfig,
@@ -25,12 +25,30 @@ const clients: SingleFlight<string, DrizzleClient> = new SingleFlight();
 const configs: Map<string, DatabaseSettings> = new Map();
 const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
+let redirected: DatabaseSettings | (() => never) | undefined;
+
+/**
+ * Lets every configuration lead to one database, for tests: functions read theirs when they are
+ * imported, and must not reach another one.
+ *
+ * @param target The database, or a function that refuses to open one; `undefined` for the
+ * configured ones.
+ */
+export function redirectClients(target: DatabaseSettings | (() => never) | undefined): void {
+  redirected = target;
+}
+
+function redirect<C extends DatabaseSettings>(config: C): C {
+  if (typeof redirected === "function") return redirected();
+  return redirected === undefined ? config : { ...redirected, schema: config.schema } as C;
+}
+
 /**
  * Returns the client of a configuration. The first call opens it, later calls return the same
  * client for the life of the process. Concurrent calls share one client, and a failed start is not
  * cached.
  *
- * @param config The database. Two configurations with equal values and the same schema object get
+ * @param given The database. Two configurations with equal values and the same schema object get
  * the same client.
  * @returns drizzle's client.
  * @throws {ConfigurationError} If the configuration is invalid; nothing is opened.
@@ -48,11 +66,13 @@ const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 export function getDrizzleClient<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
 >(
-  config: DatabaseConfig & { schema?: TSchema },
+  given: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
   if (isRecording()) return refuse();
+  let config: typeof given;
   let key: string;
   try {
+    config = redirect(given);
     assertDrizzleVersion("getDrizzleClient");
     key = getKey(config);
   } catch (error) {
@@ -166,7 +186,7 @@ async function openConnection(config: DatabaseSettings, check: boolean): Promise
   } finally {
     // without the check no connection time was measured
     if (config.instrument !== false && (check || failed)) {
-      metrics.addMetricsWithDimensions({ provider: config.provider }, [
+      addOccurrences({ provider: config.provider }, [
         ["DatabaseConnectDuration", "Milliseconds", performance.now() - startedAt],
         ["DatabaseConnectErrors", "Count", failed ? 1 : 0],
       ]);
@@ -210,14 +230,15 @@ async function closeConnection(key: string): Promise<void> {
  * Runs work in a dedicated session. A connection to a server is opened for the work and closed
  * afterwards. An embedded database stays open, because closing it would lose data in memory.
  *
- * @param database The database.
+ * @param given The database.
  * @param fn The work.
  * @returns The result of the work.
  */
 export async function withSession<T>(
-  database: DatabaseSettings,
+  given: DatabaseSettings,
   fn: (session: DedicatedSession) => Promise<T>,
 ): Promise<T> {
+  const database = redirect(given);
   const connection = await openShared(checkDatabaseConfig(database), { check: false });
   const session = await connection.openSession();
   try {

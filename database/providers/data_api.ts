@@ -10,7 +10,7 @@ import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/client.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
-import { getRunner, toSqlDriver } from "./data_api_driver.ts";
+import { getRunner, runTransaction, toSqlDriver } from "./data_api_driver.ts";
 import {
   type ConnectRetry,
   createConnectRetry,
@@ -246,17 +246,8 @@ function toSession(api: DataApiClient, transactionId: string | undefined): SqlSe
 }
 
 function openSession(api: DataApiClient): DedicatedSession {
-  async function transaction<T>(fn: (tx: SqlSession) => Promise<T>): Promise<T> {
-    const transactionId = await api.begin();
-    let result: T;
-    try {
-      result = await fn(toSession(api, transactionId));
-    } catch (error) {
-      await api.rollback(transactionId).catch(() => {});
-      throw error;
-    }
-    await api.commit(transactionId);
-    return result;
+  function transaction<T>(fn: (tx: SqlSession) => Promise<T>): Promise<T> {
+    return runTransaction(api, (id) => fn(toSession(api, id)));
   }
   return {
     query: toSession(api, undefined).query,

@@ -1,4 +1,5 @@
 import {
+  setModes,
   type SqlDriver,
   type Statement,
   type StatementResult,
@@ -20,20 +21,31 @@ export function toSqlDriver(api: DataApiClient): SqlDriver {
   return {
     client: api,
     ...getRunner(api, undefined),
-    async transaction<T>(work: (tx: ReturnType<typeof withSavepoints>) => Promise<T>): Promise<T> {
-      const transactionId = await api.begin();
-      let result: T;
-      try {
-        result = await work(withSavepoints(getRunner(api, transactionId)));
-      } catch (error) {
-        // keep the first error; a transaction that is not ended here times out at the provider
-        await api.rollback(transactionId).catch(() => {});
-        throw error;
-      }
-      await api.commit(transactionId);
-      return result;
-    },
+    transaction: (work, modes) =>
+      runTransaction(api, async (id) => {
+        const runner = getRunner(api, id);
+        await setModes(runner, modes);
+        return await work(withSavepoints(runner));
+      }),
   };
+}
+
+/** Runs work in a transaction, whose id it gets. */
+export async function runTransaction<T>(
+  api: DataApiClient,
+  work: (transactionId: string) => Promise<T>,
+): Promise<T> {
+  const transactionId = await api.begin();
+  let result: T;
+  try {
+    result = await work(transactionId);
+  } catch (error) {
+    // keep the first error; a transaction that is not ended here times out at the provider
+    await api.rollback(transactionId).catch(() => {});
+    throw error;
+  }
+  await api.commit(transactionId);
+  return result;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PGlite, QueryOptions, Results, Transaction } from "@electric-sql/pglite";
 import {
+  setModes,
   type SqlDriver,
   type StatementResult,
   type StatementRunner,
@@ -31,7 +32,12 @@ export function toSqlDriver(pglite: PGlite): SqlDriver {
   return {
     client: pglite,
     ...on(pglite),
-    transaction: (work) => pglite.transaction((tx) => work(withSavepoints(on(tx)))),
+    transaction: (work, modes) =>
+      pglite.transaction(async (tx) => {
+        const runner = on(tx);
+        await setModes(runner, modes);
+        return await work(withSavepoints(runner));
+      }),
   };
 }
 

@@ -125,6 +125,7 @@ export function begin<T>(
   connectRetry: ConnectRetry,
   limit: StatementLimit,
   fn: (tx: TransactionSql, gate: StatementGate) => Promise<T>,
+  modes?: string,
 ): Promise<T> {
   let hasBegun = false;
   // BEGIN may wait for statements that hold all connections
@@ -140,6 +141,7 @@ export function begin<T>(
           return fn(tx, gate);
         },
         hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
+        modes,
       ),
     () => hasBegun,
   );
@@ -225,9 +227,13 @@ export function toSqlDriver(
       if (!server.isKnown) await server.check();
       return toResult(await runOn((sql) => start(sql, statement)));
     },
-    async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
+    async transaction<T>(
+      work: (tx: TransactionDriver) => Promise<T>,
+      modes?: string,
+    ): Promise<T> {
       if (!server.isKnown) await server.check();
-      return await begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate)));
+      const run = (tx: TransactionSql, gate: StatementGate) => work(inTransaction(tx, gate));
+      return await begin(pool, connectRetry, limit, run, modes);
     },
   };
 }

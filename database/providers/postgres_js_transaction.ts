@@ -17,12 +17,14 @@ export interface StatementGate {
  * @param sql The pool.
  * @param fn The work; each statement must pass the gate.
  * @param watch Watches BEGIN, each statement, and COMMIT or ROLLBACK.
+ * @param modes The modes of BEGIN: `isolation level repeatable read`.
  * @returns The result of `fn`.
  */
 export function beginSafely<T>(
   sql: Sql,
   fn: (tx: TransactionSql, gate: StatementGate) => Promise<T>,
   watch?: (onSilent: (error: unknown) => void) => StatementWatch,
+  modes = "",
 ): Promise<T> {
   let isGone = false;
   let tellLoss = (_error: unknown): void => {};
@@ -52,7 +54,7 @@ export function beginSafely<T>(
     // the first error is more precise than the close of the socket that follows
     tellLoss = reject;
     watched?.sent();
-    const whole = sql.begin(async (tx) => {
+    const whole = sql.begin(modes, async (tx) => {
       // BEGIN was answered
       watched?.ended();
       try {

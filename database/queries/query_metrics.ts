@@ -1,7 +1,7 @@
 import type { AppError } from "../../errors/app_error.ts";
 import { DatabaseError, type UniqueViolationError } from "../../errors/database_errors.ts";
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
@@ -66,7 +66,7 @@ export async function withQueryMetrics<T>(
   const count: RetryCount = { retries: 0 };
 
   function end(failure: unknown): void {
-    metrics.addMetricsWithDimensions({ queryName }, [
+    addOccurrences({ queryName }, [
       ["QueryDuration", "Milliseconds", performance.now() - startedMs],
       ["QueryErrors", "Count", failure === undefined ? 0 : 1],
       ["QueryRetries", "Count", count.retries],

@@ -64,8 +64,12 @@ export interface TransactionDriver extends StatementRunner {
 export interface SqlDriver extends StatementRunner {
   /** Underlying client, for drizzle's `$client`. */
   readonly client: unknown;
-  /** Runs work between BEGIN and COMMIT; ROLLBACK if it rejects. */
-  transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T>;
+  /**
+   * Runs work between BEGIN and COMMIT; ROLLBACK if it rejects.
+   *
+   * @param modes The modes of BEGIN: `isolation level repeatable read`.
+   */
+  transaction<T>(work: (tx: TransactionDriver) => Promise<T>, modes?: string): Promise<T>;
 }
 
 /**
@@ -95,4 +99,15 @@ export function withSavepoints(runner: StatementRunner): TransactionDriver {
     },
   };
   return driver;
+}
+
+/**
+ * Sets the modes of a transaction whose BEGIN could not carry them.
+ *
+ * @param runner The transaction's connection.
+ * @param modes `isolation level repeatable read`; `undefined` for those of the server.
+ */
+export async function setModes(runner: StatementRunner, modes: string | undefined): Promise<void> {
+  if (modes === undefined) return;
+  await runner.run({ text: `set transaction ${modes}`, params: [], name: undefined });
 }

@@ -81,14 +81,13 @@ export class PoolSession implements StatementRunner {
   transaction<T>(work: TransactionWork<T>, config?: PgTransactionConfig): Promise<T> {
     const state = new TransactionState(this.statements.rules);
     return state.run(() => {
-      const settings = state.checkSettings(config);
+      const modes = renderModes(state.checkSettings(config));
       return this.#slots.hold((scope) =>
         this.#driver.transaction((driver) =>
           scope.run(() => {
             const session = new TransactionSession(driver, scope.lease, this.statements, state);
-            return session.start(work, settings);
-          })
-        )
+            return session.start(work);
+          }), modes)
       );
     });
   }
@@ -122,8 +121,7 @@ export class TransactionSession implements StatementRunner {
   }
 
   /** Runs the work of the transaction. */
-  async start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
-    if (config !== undefined) await this.#runText(renderSettings(config));
+  async start<T>(work: TransactionWork<T>): Promise<T> {
     const tx = this.statements.createTransaction(this, 0);
     return await this.state.work(() => work(tx as never), () => this.#runText("select 1"));
   }
@@ -184,13 +182,12 @@ export class TransactionSession implements StatementRunner {
   }
 }
 
-/** Renders the statement of drizzle's `setTransaction`. */
-function renderSettings(
-  { isolationLevel, accessMode, deferrable }: PgTransactionConfig,
-): string {
+/** Renders the modes of BEGIN; `undefined` for those of the server. */
+function renderModes(config: PgTransactionConfig | undefined): string | undefined {
+  const { isolationLevel, accessMode, deferrable } = config ?? {};
   const parts: string[] = [];
   if (isolationLevel) parts.push(`isolation level ${isolationLevel}`);
   if (accessMode) parts.push(accessMode);
   if (typeof deferrable === "boolean") parts.push(deferrable ? "deferrable" : "not deferrable");
-  return `set transaction ${parts.join(" ")}`;
+  return parts.length === 0 ? undefined : parts.join(" ");
 }

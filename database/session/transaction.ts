@@ -19,12 +19,16 @@ export type TransactionClient<TSchema extends Record<string, unknown> = Record<s
  * only while the function runs. A query on the outer client, which would wait for the transaction's
  * own connection, is rejected; so is the transaction's client after the function has ended.
  *
+ * The isolation level is REPEATABLE READ on all providers: what a transaction read has not changed when it commits, else it fails
+ * with a conflict (SQLSTATE 40001). With READ COMMITTED, the default of PostgreSQL, a read followed by an update loses the update of
+ * another transaction in between.
+ *
  * Within `withDistSqlRetry`, `withQueryMetrics` or a defined query, a conflict runs the whole
  * function again. The function must not have side effects outside of the database.
  *
  * @param db The client, or a transaction's client for a savepoint.
  * @param fn The work.
- * @param config Isolation level and access mode, if the provider supports them.
+ * @param config Another isolation level, and the access mode, if the provider supports them.
  * @returns The result of `fn`.
  * @throws {CommitOutcomeUnknownError} If the connection was lost during COMMIT.
  * @throws {TransactionMisuseError} If the transaction's client is used after the function has ended
@@ -53,7 +57,8 @@ export function withTransaction<
 ): Promise<T> {
   // a savepoint takes no configuration, and its session is guarded by the outer transaction
   if (isTransaction(db)) return db.transaction(fn);
-  return guardTransactions(db).transaction(fn, config);
+  const { isolationLevel = "repeatable read" } = config ?? {};
+  return guardTransactions(db).transaction(fn, { ...config, isolationLevel });
 }
 
 function isTransaction(db: object): boolean {

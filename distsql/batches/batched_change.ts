@@ -1,7 +1,7 @@
 import type { RunSql } from "../../sql/session.ts";
 import { findBatch, readProgress, writeProgress } from "./batch_walk.ts";
 import { countMatching } from "./count_rows.ts";
-import { type BatchDecision, type BatchRefusal, decideBatch, readJoin } from "./decide_batch.ts";
+import { type BatchDecision, type BatchRefusal, decideBatch, readScope } from "./decide_batch.ts";
 import { freezeTime, readsTime } from "./freeze_time.ts";
 import { readFunctions, readRelation } from "./relation.ts";
 import { getPath, readRowChange } from "./row_change.ts";
@@ -43,13 +43,8 @@ export interface BatchedChange {
 export async function decideChange(sql: string, run: RunSql): Promise<BatchDecision | undefined> {
   const change = readRowChange(sql);
   if (change === undefined) return undefined;
-  const plain = change.verb === "compound" ? undefined : change;
-  const joined = plain && readJoin(plain);
-  return decideBatch(change, {
-    table: plain && await readRelation(run, plain.table),
-    joined: joined && await readRelation(run, joined.table),
-    functions: await readFunctions(run),
-  });
+  const functions = await readFunctions(run);
+  return decideBatch(change, await readScope(change, (name) => readRelation(run, name), functions));
 }
 
 /**

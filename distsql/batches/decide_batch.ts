@@ -1,7 +1,7 @@
 import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
-import { readObject } from "../schema/read_object.ts";
-import { getName } from "../../sql/sql_name.ts";
+import type { WrittenName } from "../schema/read_object.ts";
+import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
 import { findUnsafeExpression, type UnsafeExpression } from "./find_unsafe.ts";
 import { listReferencing, type Relation } from "./relation.ts";
 import { type CompoundChange, getPath, readAlias, type RowChange } from "./row_change.ts";
@@ -35,6 +35,30 @@ export interface BatchScope {
   readonly joined: Relation;
   /** Names of user-defined functions. */
   readonly functions: ReadonlySet<string>;
+}
+
+/** Finds a relation by its name. */
+export type FindRelation = (name: WrittenName) => Promise<Relation>;
+
+/**
+ * Reads the schema that decides about a change.
+ *
+ * @param change The statement, if it updates or deletes rows.
+ * @param find Finds a relation.
+ * @param functions Names of user-defined functions.
+ */
+export async function readScope(
+  change: RowChange | CompoundChange | undefined,
+  find: FindRelation,
+  functions: ReadonlySet<string>,
+): Promise<BatchScope> {
+  const plain = change === undefined || change.verb === "compound" ? undefined : change;
+  const joined = plain && readJoin(plain);
+  return {
+    table: plain && await find(plain.table),
+    joined: joined && await find(joined.table),
+    functions,
+  };
 }
 
 const HELPER_ADVICE =
@@ -136,8 +160,8 @@ function refuseJoin(
 /** Parses a FROM or USING clause of one table; `undefined` for any other. */
 export function readJoin(
   { reader, from: [start, to] }: RowChange,
-): { readonly table: ReturnType<typeof readObject>; readonly alias: string } | undefined {
-  const table = readObject(reader, reader.skip(start, "ONLY"));
+): { readonly table: QualifiedName; readonly alias: string } | undefined {
+  const table = readName(reader, reader.skip(start, "ONLY"));
   const alias = table.name === "" ? undefined : readAlias(reader, table.end, to);
   if (alias === undefined) return undefined;
   return { table, alias: getName(reader.token(alias < 0 ? table.end - 1 : alias)!) };

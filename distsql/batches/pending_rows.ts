@@ -1,7 +1,7 @@
 import { getKey } from "../schema/declared_schema.ts";
-import { readObject, readPart, toObjectName, type WrittenName } from "../schema/read_object.ts";
+import { readPart, toObjectName, type WrittenName } from "../schema/read_object.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
-import { getName } from "../../sql/sql_name.ts";
+import { getName, readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { hasDeleteAction, listReferencing, type Relation } from "./relation.ts";
 import type { CompoundChange, RowChange, TokenRange } from "./row_change.ts";
@@ -93,7 +93,7 @@ export class PendingRows {
     if (reader.is(0, "ALTER", "TABLE")) this.#noteAlter(reader);
     else if (reader.is(0, "CREATE", "UNIQUE", "INDEX")) {
       const at = reader.skip(reader.find("ON", 2) + 1, "ONLY");
-      this.#altered.add(keyOf(readObject(reader, at)));
+      this.#altered.add(keyOf(readName(reader, at)));
     } else if (reader.is(0, "CREATE") && reader.find("AS", 2) >= 0) this.#noteCreated(reader);
     else if (change === undefined || change.verb === "compound") this.#noteWrites(reader);
     else if (table === undefined || table === "other") this.#isAnyChanged = true;
@@ -101,8 +101,8 @@ export class PendingRows {
   }
 
   #noteAlter(reader: StatementReader): void {
-    const name = readObject(reader, reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"));
-    const written = name.name === "" ? readObject(reader, reader.alteredTableAt()) : name;
+    const name = readName(reader, reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"));
+    const written = name.name === "" ? readName(reader, reader.alteredTableAt()) : name;
     const key = keyOf(written);
     if (reader.find(KEY_WORDS, written.end) >= 0) this.#altered.add(key);
     if (reader.is(written.end, "RENAME", "TO")) {
@@ -123,15 +123,14 @@ export class PendingRows {
   #noteCreated(reader: StatementReader): void {
     const at = reader.find("TABLE", 1);
     if (at < 0) return;
-    this.#of(keyOf(readObject(reader, reader.skip(at + 1, "IF", "NOT", "EXISTS")))).added +=
-      MAX_ROWS;
+    this.#of(keyOf(readName(reader, reader.skip(at + 1, "IF", "NOT", "EXISTS")))).added += MAX_ROWS;
   }
 
   #noteWrites(reader: StatementReader): void {
     for (let at = 0; at < reader.size; at++) {
       if (!reader.isOneOf(at, WRITES)) continue;
       const name = reader.is(at + 1, "INTO") || reader.is(at + 1, "FROM") ? at + 2 : at + 1;
-      const written = readObject(reader, reader.skip(name, "ONLY"));
+      const written = readName(reader, reader.skip(name, "ONLY"));
       if (written.name === "") continue;
       const rows = this.#of(keyOf(written));
       if (reader.is(at, "INSERT")) rows.added += countInserted(reader, written.end);

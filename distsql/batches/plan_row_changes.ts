@@ -1,13 +1,21 @@
+import { readName } from "../../sql/sql_name.ts";
 import { getIncompatibility } from "../registry/incompatibilities.ts";
 import { toTableSchema } from "../schema/to_table_schema.ts";
 import type { IncomingForeignKey, TableSchema } from "../schema/table_schema.ts";
 import { type DeclaredSchema, findObject, getKey } from "../schema/declared_schema.ts";
-import { readObject, type WrittenName } from "../schema/read_object.ts";
+import type { WrittenName } from "../schema/read_object.ts";
 import type { DistSqlStep } from "../translate/context/translation.ts";
 import type { RunSql } from "../../sql/session.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { countMatching, countReferencing, countRows } from "./count_rows.ts";
-import { type BatchRefusal, type BatchScope, decideBatch, readJoin } from "./decide_batch.ts";
+import {
+  type BatchRefusal,
+  type BatchScope,
+  decideBatch,
+  type FindRelation,
+  readJoin,
+  readScope,
+} from "./decide_batch.ts";
 import { keyOf, PendingRows } from "./pending_rows.ts";
 import {
   hasDeleteAction,
@@ -65,7 +73,7 @@ export async function planRowChanges(
     if (isSkipping) continue;
     const reader = parseStatement(sql);
     const change = readRowChange(sql);
-    const scope = await readScope(change, find, planning);
+    const scope = await readScope(change, find, planning.functions);
     if (change !== undefined) {
       const decision = refuseUndeclared(change, before, planning) ?? decideBatch(change, scope);
       if (!decision.isBatchable && !await fitsTransaction(change, scope, find, planning)) {
@@ -85,8 +93,6 @@ interface Planning {
   readonly functions: Set<string>;
 }
 
-type FindRelation = (name: WrittenName) => Promise<Relation>;
-
 /** Finds a relation among the declarations, else in the database. */
 async function findRelation(
   name: WrittenName,
@@ -96,21 +102,7 @@ async function findRelation(
   const table = findObject(before.tables, name);
   if (table?.isComplete === true) return toTableSchema(table, before);
   if (findObject(before.views, name) !== undefined) return "other";
-  return await readRelation(run, readObject(parseStatement(rows.liveName(keyOf(name))), 0));
-}
-
-async function readScope(
-  change: RowChange | CompoundChange | undefined,
-  find: FindRelation,
-  { functions }: Planning,
-): Promise<BatchScope> {
-  const plain = change === undefined || change.verb === "compound" ? undefined : change;
-  const joined = plain && readJoin(plain);
-  return {
-    table: plain && await find(plain.table),
-    joined: joined && await find(joined.table),
-    functions,
-  };
+  return await readRelation(run, readName(parseStatement(rows.liveName(keyOf(name))), 0));
 }
 
 /**
@@ -141,7 +133,7 @@ async function isSkipped(
   { ifTable, ifNoColumn }: PlannedStatement,
   find: FindRelation,
 ): Promise<boolean> {
-  const parse = (name: string): WrittenName => readObject(parseStatement(name), 0);
+  const parse = (name: string): WrittenName => readName(parseStatement(name), 0);
   if (ifTable !== undefined && await find(parse(ifTable)) === undefined) return true;
   const table = ifNoColumn && await find(parse(ifNoColumn.table));
   return table !== undefined && table !== "other" &&
@@ -154,7 +146,7 @@ function noteFunction(reader: StatementReader, functions: Set<string>): void {
   const at = reader.skip(1, "OR", "REPLACE");
   const isFunction = reader.is(at, "FUNCTION") || reader.is(at, "PROCEDURE") ||
     reader.is(at, "AGGREGATE");
-  if (isFunction) functions.add(readObject(reader, at + 1).name);
+  if (isFunction) functions.add(readName(reader, at + 1).name);
 }
 
 /** Checks whether a change certainly fits into one transaction when it runs. */

@@ -1,5 +1,5 @@
-import { readObject, type WrittenName } from "../schema/read_object.ts";
-import { getName } from "../../sql/sql_name.ts";
+import type { WrittenName } from "../schema/read_object.ts";
+import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 
 /** Range of a statement's tokens, `[from, to)`. */
@@ -78,7 +78,7 @@ function findChangedTables(reader: StatementReader): WrittenName[] {
     const isStart = at === 0 || reader.is(at - 1, "(") || reader.is(at - 1, ")");
     if (!isStart) continue;
     const name = Math.max(reader.skip(at, "UPDATE"), reader.skip(at, "DELETE", "FROM"));
-    if (name > at) tables.push(readObject(reader, reader.skip(name, "ONLY")));
+    if (name > at) tables.push(readName(reader, reader.skip(name, "ONLY")));
   }
   return tables.filter(({ name }) => name !== "");
 }
@@ -87,7 +87,7 @@ function readClauses(reader: StatementReader): RowChange | undefined {
   const isUpdate = reader.is(0, "UPDATE");
   if (!isUpdate && !reader.is(0, "DELETE", "FROM")) return undefined;
   const from = isUpdate ? 1 : 2;
-  const table = readObject(reader, reader.skip(from, "ONLY"));
+  const table = readName(reader, reader.skip(from, "ONLY"));
   if (table.name === "") return undefined;
   const targetEnd = reader.findEnd(CLAUSES, table.end);
   const alias = readAlias(reader, table.end, targetEnd);

@@ -46,21 +46,28 @@ const ALONE_IN_BLOCK: Problem = {
   advice: "Move it before BEGIN or after COMMIT.",
 };
 
+const PSQL_COMMAND: Problem = {
+  rule: "psql-command",
+  message: "is a psql command, which servers do not understand",
+  advice: "Write it as SQL.",
+};
+
 /**
  * Finds statements that the runner cannot follow: unpaired BEGIN and COMMIT, settings of a
- * transaction that ends immediately, and statements within a transaction that cannot be part of
- * one.
+ * transaction that ends immediately, statements within a transaction that cannot be part of one,
+ * and commands of psql.
  *
  * @param transactions The file.
  * @param cannotShare Checks whether the server rejects a statement in a transaction.
  * @returns One error per statement.
  */
-export function findTransactionProblems(
+export function findStatementProblems(
   transactions: FileTransactions,
   cannotShare: (reader: StatementReader) => boolean,
 ): PlanFinding[] {
   const { file, text, statements, control, isStepwise } = transactions;
   const problems = statements.map(({ reader }, place): Problem | undefined => {
+    if (reader.token(0)?.kind === "psql") return PSQL_COMMAND;
     const refusal = control.refusals.get(place);
     if (refusal !== undefined) return fromEntry(refusal, reader);
     const isInBlock = control.blocks.some(({ from, to }) => from < place && place < to);

@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import { RecreationRequiredError, UnsupportedStatementError } from "../translate/context/errors.ts";
 import { getIncompatibility } from "../registry/incompatibilities.ts";
 import type { DistSqlOptions } from "../translate/context/options.ts";
@@ -19,7 +20,6 @@ import { RecreationError } from "../recreate/recreation_error.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { type DeclaredSchema, findObject } from "../schema/declared_schema.ts";
 import { toTableSchema } from "../schema/to_table_schema.ts";
-import { readObject } from "../schema/read_object.ts";
 import { applyAlter } from "../recreate/alter.ts";
 import { buildCreateTableSql } from "../recreate/create_table.ts";
 import { declareTypes, generateRecreationPlan } from "../recreate/plan.ts";
@@ -160,7 +160,7 @@ function fromWarning({ id, message, type }: DistSqlWarning, subject: string): Fo
  */
 function simulateRecreation(before: DeclaredSchema, sql: string): void {
   const reader = parseStatement(sql);
-  const written = readObject(reader, reader.alteredTableAt());
+  const written = readName(reader, reader.alteredTableAt());
   const table = findObject(before.tables, written);
   if (table === undefined || !table.isComplete) return;
   const current = toTableSchema(table, before);

@@ -1,11 +1,11 @@
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { alterPass } from "../syntax/alter_pass.ts";
-import { isTableConstraint } from "../syntax/table_constraint.ts";
-import { addColumn, alterColumn } from "./alter_column.ts";
+import { type AlterAction, inRunOrder, readAlterActions } from "../syntax/alter_action.ts";
+import { asyncTableAt } from "../syntax/statement_table.ts";
+import { addColumn, alterColumn, refuseAction } from "./alter_column.ts";
 import { renameColumn } from "./rename_column.ts";
-import { addConstraint, findConstraint, type TableAction } from "./alter_constraint.ts";
+import { addConstraint, findConstraint, type TableChange } from "./alter_constraint.ts";
 import { dropColumn, dropConstraint } from "./alter_drop.ts";
 import { createStatementError } from "./recreation_error.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
@@ -77,58 +77,55 @@ function applyStatement(
         "that can recreate a table",
     );
   }
-  const isAsync = reader.is(2, "ASYNC") && reader.isName(3);
-  const nameAt = reader.skip(reader.skip(isAsync ? 3 : 2, "IF", "EXISTS"), "ONLY");
+  const nameAt = Math.max(asyncTableAt(reader), reader.alteredTableAt());
   const name = readName(reader, nameAt);
   if (name.name !== schema.name) {
     throw createStatementError(schema, `the statement is for table ${JSON.stringify(name.path)}`);
   }
-  const start = reader.skip(name.end, "*");
-  const actions = reader.list(start, reader.size);
+  const actions = readAlterActions(reader, nameAt);
   if (actions.length === 0) throw createStatementError(schema, "the statement has no action");
-  const ordered = actions
-    .map(([from, to], place) => ({ from, to, place, pass: alterPass(reader, from) }))
-    .sort((a, b) => a.pass - b.pass || a.place - b.place);
-  for (const { from, to } of ordered) applyAction({ schema, reader, from, to, convertsAlways });
+  const table = { schema, reader, convertsAlways };
+  for (const action of inRunOrder(actions)) applyAction(table, action);
   return schema;
 }
 
-function applyAction(action: TableAction): void {
-  const { schema, reader, from } = action;
-  const second = reader.key(from + 1);
-  switch (reader.key(from)) {
-    case "ADD":
-      return isTableConstraint(reader, from + 1) ? addConstraint(action) : addColumn(action);
-    case "DROP":
-      return second === "CONSTRAINT" ? dropConstraint(action) : dropColumn(action);
-    case "ALTER":
-      if (second !== "CONSTRAINT") return alterColumn(action);
-      break;
-    case "RENAME":
-      if (second === "CONSTRAINT") {
-        const old = readName(reader, from + 2);
-        findConstraint(schema, old.name).name = readName(reader, old.end + 1).name;
+function applyAction(table: TableChange, action: AlterAction): void {
+  const { schema, reader } = table;
+  switch (action.kind) {
+    case "add_column":
+      return addColumn(table, action);
+    case "add_constraint":
+      return addConstraint(table, action.constraint);
+    case "drop_column":
+      return dropColumn(schema, action);
+    case "drop_constraint":
+      return dropConstraint(schema, action);
+    case "alter_column":
+      return alterColumn(table, action);
+    case "rename_column":
+      return renameColumn(schema, action.name, action.newName);
+    case "rename_constraint":
+      findConstraint(schema, action.name).name = action.newName;
+      return;
+    case "validate":
+      findConstraint(schema, action.constraint.name).validated = true;
+      return;
+    case "other":
+      if (reader.is(action.from, "OWNER", "TO")) {
+        const owner = readName(reader, action.from + 2).name;
+        if (SESSION_ROLES.has(owner)) break;
+        for (const grant of schema.grants ?? []) {
+          if (grant.grantee === schema.owner) grant.grantee = owner;
+        }
+        schema.owner = owner;
         return;
       }
-      if (second !== "TO") return renameColumn(schema, reader, from);
-      break;
-    case "VALIDATE":
-      findConstraint(schema, readName(reader, from + 2).name).validated = true;
-      return;
-    case "OWNER": {
-      const owner = readName(reader, from + 2).name;
-      if (["current_user", "session_user", "current_role"].includes(owner)) break;
-      for (const grant of schema.grants ?? []) {
-        if (grant.grantee === schema.owner) grant.grantee = owner;
-      }
-      schema.owner = owner;
-      return;
-    }
   }
-  const words = [reader.key(from), reader.key(from + 1)].filter((word) => /^[A-Z]+$/.test(word))
-    .join(" ");
-  throw createStatementError(
-    schema,
-    `the action ${words} cannot be part of a table recreation: run it as a separate statement`,
-  );
+  refuseAction(schema, reader, action.from, "the action ");
 }
+
+const SESSION_ROLES: ReadonlySet<string> = new Set([
+  "current_user",
+  "session_user",
+  "current_role",
+]);

@@ -1,10 +1,15 @@
-import { findTypeChange } from "../syntax/alter_pass.ts";
-import { type ColumnClause, readColumn, SERIAL } from "../syntax/column_definition.ts";
+import type { ActionOf } from "../syntax/alter_action.ts";
+import { type ColumnClause, SERIAL } from "../syntax/column_definition.ts";
 import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import { deriveName, readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import { columnsIn, findColumn, pushConstraint, type TableAction } from "./alter_constraint.ts";
-import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import {
+  columnsIn,
+  findColumn,
+  pushConstraint,
+  pushForeignKey,
+  type TableChange,
+} from "./alter_constraint.ts";
 import { createStatementError } from "./recreation_error.ts";
 import { normalizeType } from "../schema/normalize_type.ts";
 import type { TableColumn, TableIdentity, TableSchema } from "../schema/table_schema.ts";
@@ -12,12 +17,12 @@ import { quoteName } from "../../sql/quote.ts";
 import { renameIn } from "./rename_column.ts";
 
 /** Applies ADD COLUMN. */
-export function addColumn({ schema, reader, from, to }: TableAction): void {
-  const afterColumn = reader.skip(from + 1, "COLUMN");
-  const nameAt = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
-  const { name, typeFrom, typeTo, clauses } = readColumn(reader, nameAt, to);
+export function addColumn(
+  { schema, reader }: TableChange,
+  { column: { name, typeFrom, typeTo, clauses }, isGuarded }: ActionOf<"add_column">,
+): void {
   if (schema.columns.some((column) => column.name === name.name)) {
-    if (nameAt > afterColumn) return;
+    if (isGuarded) return;
     throw createStatementError(schema, `column ${JSON.stringify(name.name)} already exists`);
   }
   const column: TableColumn = {
@@ -78,16 +83,8 @@ function applyClause(
         .trim();
       return pushConstraint(schema, { ...base, type: "primary_key", definition });
     }
-    case "references": {
-      const parts = parseForeignKey(text, column.name);
-      const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
-      return pushConstraint(schema, {
-        ...base,
-        type: "foreign_key",
-        definition: formatForeignKey(parts),
-        references,
-      });
-    }
+    case "references":
+      return pushForeignKey(schema, text, { name, validated: true }, column.name);
     case "generated": {
       const open = reader.find("(", bodyFrom, to);
       column.generated = {
@@ -138,68 +135,94 @@ function readIdentity(reader: StatementReader, from: number, to: number): TableI
 }
 
 /** Applies ALTER COLUMN. */
-export function alterColumn(action: TableAction): void {
-  const { schema, reader, from, to } = action;
-  const name = readName(reader, reader.skip(from + 1, "COLUMN"));
-  const column = findColumn(schema, name.name);
-  const at = name.end;
-  const typeAt = findTypeChange(reader, at);
-  if (typeAt >= 0) return changeType(column, typeAt, action);
-  if (reader.is(at, "SET", "NOT", "NULL")) column.notNull = true;
-  else if (reader.is(at, "DROP", "NOT", "NULL")) {
-    const key = schema.constraints.find((one) => one.type === "primary_key");
-    if (key?.columns.includes(column.name)) {
-      throw createStatementError(
-        schema,
-        `${JSON.stringify(column.name)} is part of the primary key`,
-      );
-    }
-    column.notNull = false;
-    delete column.notNullName;
-    schema.constraints = schema.constraints.filter(({ type, definition }) =>
-      type !== "check" || readNotNullCheck(definition)?.column !== column.name ||
-      !readNotNullCheck(definition)?.isOwn
-    );
-  } else if (reader.is(at, "SET", "DEFAULT")) column.default = reader.text(at + 2, to);
-  else if (reader.is(at, "DROP", "DEFAULT")) delete column.default;
-  else if (reader.is(at, "ADD", "GENERATED")) {
-    if (column.identity !== undefined || column.default !== undefined) {
-      throw createStatementError(
-        schema,
-        `${JSON.stringify(column.name)} already has a default or is an identity: drop that first`,
-      );
-    }
-    column.identity = readIdentity(reader, at + 1, to);
-    column.notNull = true;
-  } else if (reader.is(at, "DROP", "IDENTITY")) delete column.identity;
-  else if (reader.is(at, "DROP", "EXPRESSION")) delete column.generated;
-  else if (reader.is(at, "SET", "EXPRESSION", "AS") && column.generated !== undefined) {
-    column.generated.expression = reader.text(at + 4, reader.closing(at + 3));
-  } else if (
-    reader.is(at, "SET", "GENERATED") && column.identity !== undefined &&
-    to === at + (reader.is(at + 2, "BY") ? 4 : 3)
+export function alterColumn(table: TableChange, action: ActionOf<"alter_column">): void {
+  const { schema, reader } = table;
+  const { column: { name, end }, change, valueAt, to } = action;
+  const column = findColumn(schema, name);
+  switch (change) {
+    case "type":
+      return changeType(column, table, action);
+    case "set_not_null":
+      column.notNull = true;
+      return;
+    case "drop_not_null":
+      return dropNotNull(schema, column);
+    case "set_default":
+      column.default = reader.text(valueAt, to);
+      return;
+    case "drop_default":
+      delete column.default;
+      return;
+    case "add_identity":
+      if (column.identity !== undefined || column.default !== undefined) {
+        throw createStatementError(
+          schema,
+          `${JSON.stringify(name)} already has a default or is an identity: drop that first`,
+        );
+      }
+      column.identity = readIdentity(reader, end + 1, to);
+      column.notNull = true;
+      return;
+    case "drop_identity":
+      delete column.identity;
+      return;
+    case "drop_expression":
+      delete column.generated;
+      return;
+    case "set_expression":
+      if (column.generated === undefined) break;
+      column.generated.expression = reader.text(valueAt + 2, reader.closing(valueAt + 1));
+      return;
+  }
+  if (
+    reader.is(end, "SET", "GENERATED") && column.identity !== undefined &&
+    to === end + (reader.is(end + 2, "BY") ? 4 : 3)
   ) {
-    column.identity.always = reader.is(at + 2, "ALWAYS");
+    column.identity.always = reader.is(end + 2, "ALWAYS");
   } else if (
-    ["STORAGE", "STATISTICS", "COMPRESSION", "("].includes(reader.key(at + 1)) &&
-    reader.is(at, "SET")
+    ["STORAGE", "STATISTICS", "COMPRESSION", "("].includes(reader.key(end + 1)) &&
+    reader.is(end, "SET")
   ) {
-    (column.settings ??= []).push(reader.text(at, to));
-  } else {
-    const words = [reader.key(at), reader.key(at + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(
-      " ",
-    );
+    (column.settings ??= []).push(reader.text(end, to));
+  } else refuseAction(schema, reader, end, "ALTER COLUMN ");
+}
+
+/** Rejects what a recreation cannot do. */
+export function refuseAction(
+  schema: TableSchema,
+  reader: StatementReader,
+  at: number,
+  lead: "the action " | "ALTER COLUMN ",
+): never {
+  const words = [reader.key(at), reader.key(at + 1)].filter((word) => /^[A-Z]+$/.test(word));
+  throw createStatementError(
+    schema,
+    `${lead}${
+      words.join(" ")
+    } cannot be part of a table recreation: run it as a separate statement`,
+  );
+}
+
+function dropNotNull(schema: TableSchema, column: TableColumn): void {
+  const key = schema.constraints.find((one) => one.type === "primary_key");
+  if (key?.columns.includes(column.name)) {
     throw createStatementError(
       schema,
-      `ALTER COLUMN ${words} cannot be part of a table recreation: run it as a separate statement`,
+      `${JSON.stringify(column.name)} is part of the primary key`,
     );
   }
+  column.notNull = false;
+  delete column.notNullName;
+  schema.constraints = schema.constraints.filter(({ type, definition }) => {
+    const check = type === "check" ? readNotNullCheck(definition) : undefined;
+    return check?.column !== column.name || !check.isOwn;
+  });
 }
 
 function changeType(
   column: TableColumn,
-  typeAt: number,
-  { schema, reader, to, convertsAlways }: TableAction,
+  { schema, reader, convertsAlways }: TableChange,
+  { valueAt: typeAt, to }: ActionOf<"alter_column">,
 ): void {
   const usingAt = reader.find("USING", typeAt, to);
   const collateAt = reader.find("COLLATE", typeAt, to);

@@ -1,7 +1,7 @@
 import { columnsNamed } from "../schema/expression_columns.ts";
 import { chooseName, CONSTRAINT_LABELS } from "../schema/names.ts";
 import { readName } from "../../sql/sql_name.ts";
-import { isNotValid, readTableConstraint } from "../syntax/table_constraint.ts";
+import { isNotValid, type TableConstraint as Constraint } from "../syntax/table_constraint.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
@@ -12,16 +12,12 @@ import type {
   TableSchema,
 } from "../schema/table_schema.ts";
 
-/** One action of an ALTER TABLE, with the table that it changes. */
-export interface TableAction {
+/** Table that an ALTER TABLE changes. */
+export interface TableChange {
   /** The table; changed in place. */
   readonly schema: TableSchema;
   /** The statement. */
   readonly reader: StatementReader;
-  /** Position of the action's first word. */
-  readonly from: number;
-  /** End of the action. */
-  readonly to: number;
   /** True if USING also converts values whose type stays the same. */
   readonly convertsAlways: boolean;
 }
@@ -85,10 +81,33 @@ export function pushConstraint(
   schema.constraints.push({ ...constraint, name });
 }
 
+/**
+ * Adds a foreign key.
+ *
+ * @param schema The table.
+ * @param text Its definition, without name and NOT VALID.
+ * @param facts Its name, and whether existing rows are validated.
+ * @param column The column, if the definition is part of one.
+ */
+export function pushForeignKey(
+  schema: TableSchema,
+  text: string,
+  facts: { readonly name: string | undefined; readonly validated: boolean },
+  column?: string,
+): void {
+  const parts = parseForeignKey(text, column);
+  pushConstraint(schema, {
+    ...facts,
+    type: "foreign_key",
+    columns: parts.columns,
+    definition: formatForeignKey(parts),
+    references: { schema: parts.schema, table: parts.table, columns: parts.targets },
+  });
+}
+
 /** Applies ADD constraint. */
-export function addConstraint(action: TableAction): void {
-  const { schema, reader, to } = action;
-  const read = readTableConstraint(reader, action.from + 1, to);
+export function addConstraint({ schema, reader }: TableChange, read: Constraint): void {
+  const { to } = read;
   const name = read.name?.name;
   if (read.kind === "not_null") {
     const column = findColumn(schema, read.columns[0].name);
@@ -102,20 +121,8 @@ export function addConstraint(action: TableAction): void {
   }
   const validated = !isNotValid(reader, read);
   const text = stripNotValid(reader.text(read.bodyFrom, to));
-  if (read.usesIndex) return takeOverIndex(read.bodyFrom, type, name, action);
-  if (type === "foreign_key") {
-    const parts = parseForeignKey(text);
-    const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
-    const definition = formatForeignKey(parts);
-    return pushConstraint(schema, {
-      name,
-      type,
-      columns: parts.columns,
-      definition,
-      validated,
-      references,
-    });
-  }
+  if (read.usesIndex) return takeOverIndex(schema, reader, read, type);
+  if (type === "foreign_key") return pushForeignKey(schema, text, { name, validated });
   const columns = type === "check"
     ? columnsIn(schema, text)
     : read.columns.map((column) => column.name);
@@ -124,10 +131,10 @@ export function addConstraint(action: TableAction): void {
 
 /** Applies ADD UNIQUE or PRIMARY KEY USING INDEX: the constraint replaces the index. */
 function takeOverIndex(
-  bodyFrom: number,
+  schema: TableSchema,
+  reader: StatementReader,
+  { bodyFrom, to, name }: Constraint,
   type: TableConstraintType,
-  name: string | undefined,
-  { schema, reader, to }: TableAction,
 ): void {
   const indexAt = reader.find("INDEX", bodyFrom, to) + 1;
   const indexName = readName(reader, indexAt);
@@ -143,7 +150,7 @@ function takeOverIndex(
   const kind = type === "primary_key" ? "PRIMARY KEY" : "UNIQUE";
   const definition = `${kind} ${list} ${reader.text(indexName.end, to)}`.trim();
   pushConstraint(schema, {
-    name: name ?? index.name,
+    name: name?.name ?? index.name,
     type,
     columns: index.keys,
     definition,

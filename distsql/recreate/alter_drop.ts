@@ -1,7 +1,8 @@
-import { getName, readName } from "../../sql/sql_name.ts";
+import { getName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
-import { findColumn, findConstraint, type TableAction } from "./alter_constraint.ts";
-import { parseForeignKey } from "../schema/foreign_key.ts";
+import type { ActionOf } from "../syntax/alter_action.ts";
+import { findColumn, findConstraint } from "./alter_constraint.ts";
+import { isSameSet, parseForeignKey, referencesItself } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
 import type { IncomingForeignKey, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 
@@ -9,12 +10,12 @@ import type { IncomingForeignKey, TableConstraint, TableSchema } from "../schema
  * Applies DROP COLUMN. Indexes and constraints of the column are dropped with it, other dependent
  * objects only with CASCADE.
  */
-export function dropColumn({ schema, reader, from, to }: TableAction): void {
-  const afterColumn = reader.skip(from + 1, "COLUMN");
-  const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
-  const name = readName(reader, nameAt).name;
-  if (nameAt > afterColumn && !schema.columns.some((column) => column.name === name)) return;
-  removeColumn(schema, name, reader.is(to - 1, "CASCADE"));
+export function dropColumn(
+  schema: TableSchema,
+  { name, isGuarded, cascades }: ActionOf<"drop_column">,
+): void {
+  if (isGuarded && !schema.columns.some((column) => column.name === name)) return;
+  removeColumn(schema, name, cascades);
 }
 
 function removeColumn(schema: TableSchema, name: string, cascades: boolean): void {
@@ -69,8 +70,8 @@ function removeIncoming(schema: TableSchema, gone: readonly IncomingForeignKey[]
 /** Returns the columns that a foreign key within the table references. */
 function ownTargets(schema: TableSchema, { type, definition }: TableConstraint): string[] {
   if (type !== "foreign_key") return [];
-  const { table, schema: target, targets } = parseForeignKey(definition);
-  return table === schema.name && (target === undefined || target === schema.schema) ? targets : [];
+  const parts = parseForeignKey(definition);
+  return referencesItself(parts, schema) ? parts.targets : [];
 }
 
 function usesName(text: string, name: string): boolean {
@@ -82,21 +83,22 @@ function usesName(text: string, name: string): boolean {
 }
 
 /** Applies DROP CONSTRAINT. Foreign keys that depend on a key are dropped only with CASCADE. */
-export function dropConstraint({ schema, reader, from, to }: TableAction): void {
-  const nameAt = reader.skip(from + 2, "IF", "EXISTS");
-  const name = readName(reader, nameAt).name;
+export function dropConstraint(
+  schema: TableSchema,
+  { name, isGuarded, cascades }: ActionOf<"drop_constraint">,
+): void {
   const found = schema.constraints.find((one) => one.name === name);
   if (found === undefined) {
     const column = schema.columns.find((one) => one.notNullName === name);
     if (column !== undefined) {
       column.notNull = false;
       delete column.notNullName;
-    } else if (nameAt === from + 2) findConstraint(schema, name);
+    } else if (!isGuarded) findConstraint(schema, name);
     return;
   }
   schema.constraints.splice(schema.constraints.indexOf(found), 1);
   const isKey = found.type === "primary_key" || found.type === "unique";
-  if (isKey && reader.is(to - 1, "CASCADE")) removeDependents(schema, found);
+  if (isKey && cascades) removeDependents(schema, found);
 }
 
 /** Removes the foreign keys that reference a dropped key. */
@@ -119,8 +121,4 @@ function removeDependents(schema: TableSchema, key: TableConstraint): void {
     const targets = ownTargets(schema, one);
     return targets.length === 0 || !dependsOn(targets, key.columns, one.references?.index);
   });
-}
-
-function isSameSet(a: readonly string[], b: readonly string[]): boolean {
-  return [...a].sort().join("\0") === [...b].sort().join("\0");
 }

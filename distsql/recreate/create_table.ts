@@ -1,6 +1,6 @@
 import { MAX_NAME_BYTES } from "../../sql/sql_name.ts";
 import { hasIndex } from "../schema/declared_schema.ts";
-import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import { formatForeignKey, parseForeignKey, referencesItself } from "../schema/foreign_key.ts";
 import { temporaryName } from "./temporary_name.ts";
 import type { TableColumn, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
@@ -70,9 +70,7 @@ export function constraintDefinition(
 ): string {
   if (constraint.type !== "foreign_key") return constraint.definition;
   const parts = parseForeignKey(constraint.definition);
-  const isOwn = parts.table === schema.name &&
-    (parts.schema === undefined || parts.schema === schema.schema);
-  return isOwn
+  return referencesItself(parts, schema)
     ? formatForeignKey({ ...parts, schema: schema.schema, table })
     : constraint.definition;
 }

@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { sanitizeForDistSql } from "../translate/sanitize.ts";
 import { splitStatements } from "../../sql/statement.ts";
@@ -24,7 +25,7 @@ import {
 } from "./plan_steps.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
 import { type DeclaredSchema, EMPTY_SCHEMA, getKey } from "../schema/declared_schema.ts";
-import { readObject, toObjectName } from "../schema/read_object.ts";
+import { toObjectName } from "../schema/read_object.ts";
 import { normalizeType } from "../schema/normalize_type.ts";
 import { temporaryName } from "./temporary_name.ts";
 import type { TableColumn, TableSchema } from "../schema/table_schema.ts";
@@ -185,7 +186,7 @@ function createNewTableSql(current: TableSchema, desired: TableSchema): string {
 /** Declares the types of the columns. A type that is not built in is a domain. */
 export function declareTypes({ columns }: TableSchema): DeclaredSchema {
   const domains = columns.map(({ type }) => {
-    const name = toObjectName(readObject(parseStatement(type), 0));
+    const name = toObjectName(readName(parseStatement(type), 0));
     return [getKey(name), { ...name, type, hasDefault: false }] as const;
   });
   return { ...EMPTY_SCHEMA, domains: new Map(domains) };

@@ -1,5 +1,6 @@
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
+import { isSameSet } from "../schema/foreign_key.ts";
 import { normalizeType } from "../schema/normalize_type.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
 
@@ -43,9 +44,7 @@ export function checkPlan(current: TableSchema, desired: TableSchema): void {
 function checkIncoming(current: TableSchema, desired: TableSchema): void {
   for (const key of desired.referencedBy ?? []) {
     const columns: readonly string[] = key.references?.columns ?? [];
-    const wanted = [...columns].sort().join("\0");
-    const has = (names: readonly string[] | undefined): boolean =>
-      [...names ?? []].sort().join("\0") === wanted;
+    const has = (names: readonly string[] = []): boolean => isSameSet(names, columns);
     const isKey = desired.constraints.some(({ type, columns }) =>
       (type === "primary_key" || type === "unique") && has(columns)
     ) || desired.indexes.some(({ unique, valid, keys }) =>

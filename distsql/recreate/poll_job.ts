@@ -1,6 +1,7 @@
 import { type Clock, monotonicNow } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
-import type { Row } from "../../sql/session.ts";
+import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import type { RunSql } from "../../sql/session.ts";
 
 const RUNNING: ReadonlySet<string> = new Set(["submitted", "processing"]);
 const LONGEST_DELAY_MS = 3000;
@@ -17,8 +18,26 @@ export interface JobState {
   readonly objectName: string | undefined;
 }
 
-/** Parses a row with `status`, `details` and optionally `object_name`. */
-export function readJobState(row: Row | undefined): JobState | undefined {
+/**
+ * Reads a job.
+ *
+ * @param run Runs a query.
+ * @param name Name of its object, without schema and quotes.
+ * @param jobId Id of the job; if omitted, the newest job of that name.
+ */
+export async function readJob(
+  run: RunSql,
+  name: string,
+  jobId: string | undefined,
+): Promise<JobState | undefined> {
+  // the provider shows names with or without their schema, quoted if necessary
+  const names = [name, quoteName(name)].map(quoteLiteral);
+  const isNamed = names.map((one) => `object_name = ${one} OR object_name LIKE '%.' || ${one}`);
+  const where = jobId === undefined ? isNamed.join(" OR ") : `job_id = ${quoteLiteral(jobId)}`;
+  const [row] = await run(
+    "SELECT status, details, object_name FROM sys.jobs " +
+      `WHERE ${where} ORDER BY start_time DESC LIMIT 1`,
+  );
   if (row === undefined) return undefined;
   const status = String(row.status).toLowerCase();
   return {

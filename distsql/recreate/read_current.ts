@@ -17,30 +17,28 @@ import { readWork } from "./work_table.ts";
  * @throws {RecreationError} If there is no such table, or it is a view, a partition or partitioned.
  */
 export async function readTableSchema(run: RunSql, tableName: string): Promise<TableSchema> {
-  const found = await findTable(run, tableName);
-  const unfinished = found ?? await findUnfinished(run, tableName);
-  if (unfinished === undefined) {
-    throw new RecreationError(
-      `Table ${JSON.stringify(tableName)} does not exist or is not visible ` +
-        "to this role: check the name, and add its schema if it is not in the search path",
-      { reason: "statement", table: tableName },
-    );
-  }
-  const plan = await readWork<RecreationPlan>(
-    run,
-    String(unfinished.schema),
-    String(unfinished.name),
-    "plan",
-  );
+  const row = await findAny(run, tableName);
+  const plan = await readWork<RecreationPlan>(run, String(row.schema), String(row.name), "plan");
   if (plan !== undefined) return plan.current;
-  if (found === undefined) {
+  if (row.old !== undefined) {
     throw new RecreationError(
       `${tableName} was renamed by a recreation whose record is lost: rename ` +
-        `${unfinished.old} back to it`,
+        `${row.old} back to it`,
       { reason: "unfinished", table: tableName },
     );
   }
-  return await readOrdinary(run, found);
+  return await readOrdinary(run, row);
+}
+
+/** Finds a table, also in the middle of a recreation; then `old` is its present name. */
+async function findAny(run: RunSql, tableName: string): Promise<Row> {
+  const found = await findTable(run, tableName) ?? await findUnfinished(run, tableName);
+  if (found !== undefined) return found;
+  throw new RecreationError(
+    `Table ${JSON.stringify(tableName)} does not exist or is not visible ` +
+      "to this role: check the name, and add its schema if it is not in the search path",
+    { reason: "statement", table: tableName },
+  );
 }
 
 /** Reads the current table, ignoring an unfinished recreation. */
@@ -80,27 +78,14 @@ async function findUnfinished(run: RunSql, tableName: string): Promise<Row | und
  * @param tableName As for {@link readTableSchema}.
  */
 export async function estimateRows(run: RunSql, tableName: string): Promise<number> {
-  const found = await findTable(run, tableName) ?? await findUnfinished(run, tableName);
-  if (found === undefined) {
-    throw new RecreationError(
-      `Table ${JSON.stringify(tableName)} does not exist or is not visible to this role: ` +
-        "check the name",
-      {
-        reason: "statement",
-        table: tableName,
-      },
-    );
-  }
+  const found = await findAny(run, tableName);
   const [row] = await run(
     `SELECT reltuples::bigint::text AS rows FROM pg_class WHERE oid = ${found.oid}`,
   );
   const estimate = Number(row.rows);
   // never analyzed: -1 since PostgreSQL 14, 0 before
   if (estimate > 0) return estimate;
-  const table = qualify(
-    String(found.schema),
-    String(found.old === undefined ? found.name : temporaryName(String(found.name), "old")),
-  );
+  const table = found.old ?? qualify(String(found.schema), String(found.name));
   const [counted] = await run(`SELECT count(*)::text AS rows FROM ${table}`);
   return Number(counted.rows);
 }

@@ -1,35 +1,33 @@
-import { getName, readName } from "../../sql/sql_name.ts";
-import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
+import { getName } from "../../sql/sql_name.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
 import { TokenEdits } from "../../sql/token_edits.ts";
 import { findColumn } from "./alter_constraint.ts";
-import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import { formatForeignKey, parseForeignKey, referencesItself } from "../schema/foreign_key.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { createStatementError } from "./recreation_error.ts";
 
 /** Applies RENAME COLUMN. */
-export function renameColumn(schema: TableSchema, reader: StatementReader, from: number): void {
-  const old = readName(reader, reader.skip(from + 1, "COLUMN"));
-  const { name } = readName(reader, old.end + 1);
-  const column = findColumn(schema, old.name);
+export function renameColumn(schema: TableSchema, old: string, name: string): void {
+  const column = findColumn(schema, old);
   if (schema.columns.some((one) => one.name === name)) {
     throw createStatementError(schema, `column ${JSON.stringify(name)} already exists`);
   }
-  const rename = (names: string[]): string[] => names.map((one) => one === old.name ? name : one);
-  if (column.added !== true) column.source ??= old.name;
+  const rename = (names: string[]): string[] => names.map((one) => one === old ? name : one);
+  if (column.added !== true) column.source ??= old;
   column.name = name;
   for (const one of schema.columns) {
     if (one.generated !== undefined) {
-      one.generated.expression = renameIn(one.generated.expression, old.name, name);
+      one.generated.expression = renameIn(one.generated.expression, old, name);
     }
   }
   for (const one of schema.constraints) {
     if (one.type === "foreign_key") renameForeignKey(schema, one, rename);
-    else one.definition = renameIn(one.definition, old.name, name);
+    else one.definition = renameIn(one.definition, old, name);
     one.columns = rename(one.columns);
   }
   for (const one of schema.indexes) {
-    one.definition = renameIn(one.definition, old.name, name);
+    one.definition = renameIn(one.definition, old, name);
     one.columns = rename(one.columns);
     if (one.keys !== undefined) one.keys = rename(one.keys);
   }
@@ -38,8 +36,8 @@ export function renameColumn(schema: TableSchema, reader: StatementReader, from:
     one.definition = formatForeignKey({ ...parts, targets: rename(parts.targets) });
     if (one.references !== undefined) one.references.columns = rename(one.references.columns);
   }
-  for (const one of schema.sequences ?? []) if (one.column === old.name) one.column = name;
-  for (const one of schema.grants ?? []) if (one.column === old.name) one.column = name;
+  for (const one of schema.sequences ?? []) if (one.column === old) one.column = name;
+  for (const one of schema.grants ?? []) if (one.column === old) one.column = name;
 }
 
 function renameForeignKey(
@@ -48,9 +46,7 @@ function renameForeignKey(
   rename: (names: string[]) => string[],
 ): void {
   const parts = parseForeignKey(one.definition);
-  const isOwn = parts.table === schema.name &&
-    (parts.schema === undefined || parts.schema === schema.schema);
-  const targets = isOwn ? rename(parts.targets) : parts.targets;
+  const targets = referencesItself(parts, schema) ? rename(parts.targets) : parts.targets;
   one.definition = formatForeignKey({ ...parts, columns: rename(parts.columns), targets });
   if (one.references !== undefined) one.references.columns = targets;
 }

@@ -11,7 +11,7 @@ import type {
 } from "./recreation_plan.ts";
 import type { TableGrant } from "../schema/table_schema.ts";
 import { relationOid } from "./work_table.ts";
-import { type JobState, pollJob, readJobState } from "./poll_job.ts";
+import { pollJob, readJob } from "./poll_job.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** Settings for background jobs. */
@@ -46,21 +46,6 @@ export async function runStatement(
   if (job !== undefined) {
     await waitForJob(run, step, jobId === undefined ? undefined : String(jobId), settings);
   }
-}
-
-async function readJob(
-  run: RunSql,
-  name: string,
-  jobId: string | undefined,
-): Promise<JobState | undefined> {
-  // the provider shows names with or without their schema, quoted if necessary
-  const names = [name, quoteName(name)].map(quoteLiteral);
-  const isNamed = names.map((one) => `object_name = ${one} OR object_name LIKE '%.' || ${one}`);
-  const where = jobId === undefined ? isNamed.join(" OR ") : `job_id = ${quoteLiteral(jobId)}`;
-  const [row] = await run(
-    `SELECT status, details FROM sys.jobs WHERE ${where} ORDER BY start_time DESC LIMIT 1`,
-  );
-  return readJobState(row);
 }
 
 async function waitForJob(

@@ -20,10 +20,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     action: Rewrite,
     title: "CREATE INDEX, with or without CONCURRENTLY",
     advice: "Written as CREATE INDEX ASYNC: wait for the job, then check pg_index.indisvalid.",
-    sqlState: "0A000",
     message: "unsupported mode. please use CREATE INDEX ASYNC.",
     source: ["EMU", "CI"],
-    evidence: "live",
   },
   {
     id: "index-method",
@@ -32,10 +30,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice:
       "The clause is omitted: there is only one kind of index. Instead of BRIN it is a full " +
       "index, which needs more space.",
-    sqlState: "0A000",
     message: "USING not supported for CREATE INDEX",
     source: ["LIM", "PROBE"],
-    evidence: "live",
   },
   {
     id: "index-method-unsupported",
@@ -43,10 +39,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     title: "USING gin, gist, spgist or an extension's method",
     advice: "Index an extracted value, such as ((payload ->> 'key')), or search outside of the " +
       "database.",
-    sqlState: "0A000",
     message: "datatype jsonb is not supported in a key",
     source: ["LIM"],
-    evidence: "live",
   },
   {
     id: "index-sort-order",
@@ -55,30 +49,24 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice:
       "Omitted; for a DESC key the NULLS clause is inverted, so that a backward scan returns " +
       "the same order. Keys with mixed directions lose that order.",
-    sqlState: "0A000",
     message: "specifying sort order not supported for index keys",
     source: ["LIM"],
-    evidence: "live",
   },
   {
     id: "index-operator-class",
     action: Rewrite,
     title: "Operator class in an index key",
     advice: "Omitted: the database uses the collation C, so a plain index supports LIKE 'prefix%'.",
-    sqlState: "0A000",
     message: "opclass not supported for index keys",
     source: ["LIM"],
-    evidence: "live",
   },
   {
     id: "index-operator-class-unsupported",
     action: Error,
     title: "Operator class of a type that cannot be a key",
     advice: "Index an extracted value of a plain type instead.",
-    sqlState: "0A000",
     message: "opclass not supported for index keys",
     source: ["LIM"],
-    evidence: "live",
   },
   {
     id: "index-storage",
@@ -87,7 +75,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice: "Omitted: the provider manages storage.",
     sqlState: "0A000",
     source: ["LINT"],
-    evidence: "tool",
   },
   {
     id: "index-only",
@@ -105,7 +92,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     sqlState: "42601",
     message: 'syntax error at or near "."',
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "index-expression",
@@ -115,7 +101,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     sqlState: "42P17",
     message: "functions in index expression must be marked IMMUTABLE",
     source: ["EMU", "REL"],
-    evidence: "live",
   },
   {
     id: "index-expression-unsupported",
@@ -125,7 +110,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     until: "2026-08-12",
     sqlState: "0A000",
     source: ["REL"],
-    evidence: "documented",
   },
   {
     id: "index-partial",
@@ -134,7 +118,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice: "Kept: the planner uses it if the query implies the predicate.",
     since: "2026-09-15",
     source: ["EMU", "REL"],
-    evidence: "live",
   },
   {
     id: "index-partial-dropped",
@@ -142,10 +125,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     title: "Partial index (WHERE)",
     advice: "The predicate is omitted, so the index covers all rows.",
     until: "2026-09-14",
-    sqlState: "0A000",
     message: "WHERE not supported for CREATE INDEX",
     source: ["EMU", "REL"],
-    evidence: "live",
   },
   {
     id: "index-partial-unique-unsupported",
@@ -154,10 +135,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice: "Without its predicate the index would reject valid rows: check uniqueness in the " +
       "application, or translate for a later date.",
     until: "2026-09-14",
-    sqlState: "0A000",
     message: "WHERE not supported for CREATE INDEX",
     source: ["EMU", "REL"],
-    evidence: "live",
   },
   {
     id: "index-key-columns",
@@ -186,17 +165,14 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     sqlState: "54000",
     message: "key size too large",
     source: ["Q", "LIM"],
-    evidence: "live",
   },
   {
     id: "index-json-key",
     action: Error,
     title: "json or jsonb as a key",
     advice: "Use a column or an extracted value of a plain type as the key.",
-    sqlState: "0A000",
     message: "datatype jsonb is not supported in a key",
     source: ["LIM", "DT"],
-    evidence: "live",
   },
   {
     id: "index-numeric-key",
@@ -206,7 +182,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     until: "2026-08-24",
     sqlState: "0A000",
     source: ["DT", "REL"],
-    evidence: "documented",
   },
   {
     id: "index-invalid",
@@ -215,9 +190,9 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice:
       "The index stays invalid, and IF NOT EXISTS then skips it: drop it, fix the rows, and " +
       "build it again.",
+    sqlState: undefined, // in the details of the job
     message: "found duplicate key(s) while validating index uniqueness",
     source: ["DSB", "DDLD"],
-    evidence: "live",
   },
   {
     id: "drop-index-concurrently",
@@ -234,7 +209,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice: "Omitted: the provider manages storage.",
     sqlState: "0A000",
     source: ["LINT"],
-    evidence: "tool",
   },
   {
     id: "reindex",
@@ -243,6 +217,5 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     advice: "Omitted: to rebuild an invalid index, drop it and create it again.",
     sqlState: "0A000",
     source: ["LINT"],
-    evidence: "tool",
   },
 ]);

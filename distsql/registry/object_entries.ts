@@ -14,12 +14,10 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice:
         "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
       since: "2026-02-28",
-      sqlState: "0A000",
       message: "CREATE SEQUENCE is not supported without an explicit cache " +
         "size. please define CACHE greater than or equal to " +
         "65536 or equal to 1",
       source: ["EMU", "CS"],
-      evidence: "live",
     },
     {
       id: "sequence-type",
@@ -29,7 +27,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       since: "2026-02-28",
       sqlState: "0A000",
       source: ["EMU", "CS"],
-      evidence: "live",
     },
     {
       id: "sequence-unsupported",
@@ -39,7 +36,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       until: "2026-02-27",
       sqlState: "0A000",
       source: ["REL"],
-      evidence: "documented",
     },
   ]),
   ...inCategory(Function, [
@@ -48,10 +44,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Strip,
       title: "CREATE, ALTER and DROP EXTENSION",
       advice: "Omitted: there are no extensions. Statements that use one are rejected.",
-      sqlState: "0A000",
       message: "unsupported statement: CreateExtension",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "uuid-function",
@@ -60,7 +54,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Replaced by the built-in gen_random_uuid().",
       sqlState: "42883",
       source: ["LINT", "PROBE"],
-      evidence: "live",
     },
     {
       id: "uuid-function-unsupported",
@@ -76,10 +69,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Error,
       title: "CREATE FUNCTION in plpgsql and other languages",
       advice: "Write it in SQL (LANGUAGE sql), or implement it in the application.",
-      sqlState: "0A000",
       message: "CREATE FUNCTION with language plpgsql not supported",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "function-properties",
@@ -88,17 +79,14 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Set them with CREATE OR REPLACE FUNCTION.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "procedure",
       action: Error,
       title: "CREATE PROCEDURE, and CALL of a procedure that is not the provider's",
       advice: "Implement it in the application.",
-      sqlState: "0A000",
       message: "PROCEDURE is not supported",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "do-block",
@@ -107,7 +95,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Write the statements without the block, and put conditions into the application.",
       sqlState: "0A000",
       source: ["EMU", "LINT"],
-      evidence: "live",
     },
     {
       id: "do-block-unwrapped",
@@ -117,17 +104,14 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
         "SQLSTATE 42710, 42P07 or 42701, which runMigrations ignores.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "trigger",
       action: AppLayer,
       title: "CREATE TRIGGER",
       advice: "Implement it in the application, in the same transaction.",
-      sqlState: "0A000",
       message: "CREATE TRIGGER not supported",
       source: ["EMU"],
-      evidence: "live",
     },
   ]),
   ...inCategory(DDL, [
@@ -136,10 +120,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Error,
       title: "Materialized views",
       advice: "Use a plain view, or a table that the application fills.",
-      sqlState: "0A000",
       message: "unsupported statement: CreateTableAs",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "statistics",
@@ -149,7 +131,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       until: "2026-08-26",
       sqlState: "0A000",
       source: ["REL"],
-      evidence: "documented",
     },
     {
       id: "create-object-unsupported",
@@ -166,10 +147,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Strip,
       title: "DROP and COMMENT ON of objects that do not exist on the provider",
       advice: "Omitted: there is nothing to drop.",
-      sqlState: "0A000",
       message: "unsupported object in DROP statement",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "create-schema-elements",
@@ -178,7 +157,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice:
         "Write a separate statement for each object: a transaction can contain only one schema " +
         "change.",
-      sqlState: "0A000",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
       evidence: "inferred",
@@ -208,7 +186,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Create the role with the options that it needs. RENAME and RESET are kept.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "role-settings",
@@ -217,7 +194,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Set it in the connection. ALTER ROLE … RESET is kept.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "default-privileges",
@@ -228,7 +204,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
         "applied at each deployment.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "owned-objects",
@@ -237,15 +212,13 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Write ALTER … OWNER TO, REVOKE or DROP for each object.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "iam-grant",
       action: Compatible,
       title: "AWS IAM GRANT and AWS IAM REVOKE",
-      advice: "Kept. PostgreSQL does not support them, so adaptForStandardPg omits them.",
+      advice: "Run as written. PostgreSQL does not support them, so adaptForStandardPg omits them.",
       source: ["ROLE"],
-      evidence: "documented",
     },
     {
       id: "grant-schema-public",
@@ -254,20 +227,16 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
         "REVOKE CREATE on them, COMMENT ON SCHEMA public",
       advice: "Omitted: it is a system schema. Every role can use it, and only admin can create " +
         "objects in it.",
-      sqlState: "0A000",
       message: "feature not supported on system entity",
       source: ["PROBE"],
-      evidence: "live",
     },
     {
       id: "revoke-schema-public",
       action: Error,
       title: "REVOKE of USAGE or ALL on the schemas public, pg_catalog and sys",
       advice: "This privilege cannot be revoked: put restricted objects into a separate schema.",
-      sqlState: "0A000",
       message: "feature not supported on system entity",
       source: ["PROBE"],
-      evidence: "live",
     },
   ]),
   ...inCategory(DDL, [
@@ -276,7 +245,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Error,
       title: "ALTER and DROP of the schemas public, pg_catalog and sys",
       advice: "Drop the tables one by one, or use another schema.",
-      sqlState: "0A000",
       message: "feature not supported on system entity",
       source: ["PROBE"],
       evidence: "inferred",
@@ -290,7 +258,6 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Run each in a separate transaction. Each one makes the next statement of other " +
         "sessions fail once with OC001.",
       source: ["ROLE", "PROBE"],
-      evidence: "live",
     },
   ]),
 ];

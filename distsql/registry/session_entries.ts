@@ -14,27 +14,22 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Omitted: conflicts are reported at COMMIT as SQLSTATE 40001.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "advisory-lock",
       action: AppLayer,
       title: "Advisory locks",
       advice: "Use a lease: a row with an owner, an expiry and a fence.",
-      sqlState: "0A000",
       message: "function pg_advisory_lock not supported",
       source: ["LIM"],
-      evidence: "live",
     },
     {
       id: "savepoint",
       action: Error,
       title: "SAVEPOINT, RELEASE, ROLLBACK TO; nested transactions",
       advice: "Retry the whole transaction instead.",
-      sqlState: "0A000",
       message: "unsupported transaction statement: SAVEPOINT",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "two-phase-commit",
@@ -51,10 +46,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       title: "BEGIN with an isolation level",
       advice: "The isolation level is always REPEATABLE READ: another level is omitted. Lock the " +
         "rows you read with FOR UPDATE where it matters.",
-      sqlState: "0A000",
       message: "Unsupported isolation level: SERIALIZABLE",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "isolation-serializable",
@@ -64,10 +57,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice:
         "The isolation level is always REPEATABLE READ: lock the rows that a decision depends " +
         "on with SELECT … FOR UPDATE, and remove this statement.",
-      sqlState: "0A000",
       message: 'setting configuration parameter "TRANSACTION" not supported',
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "set-constraints",
@@ -85,10 +76,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
         "default_transaction_…, without SERIALIZABLE",
       advice: "Omitted: the isolation level is REPEATABLE READ, which is stricter than READ " +
         "COMMITTED. For a read-only transaction write BEGIN READ ONLY.",
-      sqlState: "0A000",
       message: 'setting configuration parameter "TRANSACTION" not supported',
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "transaction-block",
@@ -96,10 +85,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       title: "BEGIN … COMMIT around statements of a migration",
       advice: "Omitted: a transaction can contain one schema change, and no row changes with it. " +
         "Each statement runs in a separate transaction.",
-      sqlState: "0A000",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "transaction-unpaired",
@@ -131,10 +118,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       title: "Several DDL statements, or DDL and DML, in a transaction",
       advice: "Use one statement per transaction. Several statements sent as one query are one " +
         "transaction too.",
-      sqlState: "0A000",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "transaction-limits",
@@ -144,7 +129,6 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       sqlState: "54000",
       message: "transaction row limit exceeded",
       source: ["EMU", "LIM"],
-      evidence: "live",
     },
     {
       id: "optimistic-conflict",
@@ -154,7 +138,6 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       sqlState: "40001",
       message: "change conflicts with another transaction (OC000)",
       source: ["EMU", "CC"],
-      evidence: "live",
     },
   ]),
   ...inCategory(SystemCatalog, [
@@ -163,20 +146,16 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Strip,
       title: "VACUUM, CHECKPOINT, ANALYZE without a table",
       advice: "Omitted: the provider does it. ANALYZE of a table is kept.",
-      sqlState: "0A000",
       message: "unsupported VACUUM statement",
       source: ["EMU"],
-      evidence: "live",
     },
     {
       id: "system-settings",
       action: Strip,
       title: "ALTER SYSTEM, LOAD",
       advice: "Omitted: the provider controls the server's settings.",
-      sqlState: "0A000",
       message: "unsupported statement: AlterSystem",
       source: ["EMU", "LINT"],
-      evidence: "live",
     },
     {
       id: "database-settings",
@@ -194,7 +173,6 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "A completed job may have failed, and jobs are deleted after 30 minutes: check " +
         "indisvalid and convalidated.",
       source: ["EMU", "SYS"],
-      evidence: "live",
     },
   ]),
   ...inCategory(Connection, [
@@ -203,10 +181,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: AppLayer,
       title: "LISTEN, NOTIFY, UNLISTEN",
       advice: "Use a queue or an event bus.",
-      sqlState: "0A000",
       message: "unsupported statement: Listen",
       source: ["EMU", "LINT"],
-      evidence: "live",
     },
     {
       id: "cursor",
@@ -215,7 +191,6 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Read pages by key.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "prepare",
@@ -224,7 +199,6 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Use the driver's prepared statements.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "discard",
@@ -233,17 +207,14 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       advice: "Omitted; DEALLOCATE ALL is kept.",
       sqlState: "0A000",
       source: ["LINT"],
-      evidence: "tool",
     },
     {
       id: "set-role",
       action: AppLayer,
       title: "SET ROLE, SET SESSION AUTHORIZATION",
       advice: "Connect with the desired role.",
-      sqlState: "0A000",
       message: 'setting configuration parameter "role" not supported',
       source: ["PROBE"],
-      evidence: "live",
     },
     {
       id: "dump-settings",
@@ -268,7 +239,6 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       title: "A session ends after 60 minutes",
       advice: "Close connections earlier, with jitter; each new connection needs a new token.",
       source: ["Q", "TOK"],
-      evidence: "documented",
     },
   ]),
 ];

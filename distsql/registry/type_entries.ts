@@ -15,7 +15,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["EMU", "LINT"],
-    evidence: "live",
   },
   {
     id: "type-serial-unsupported",
@@ -26,7 +25,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["REL"],
-    evidence: "documented",
   },
   {
     id: "add-serial-column",
@@ -38,7 +36,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "serial-default",
@@ -77,10 +74,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Rewrite,
     title: "Identity column of type integer or smallint",
     advice: "The type is changed to bigint; postgres.js returns bigint as a string.",
-    sqlState: "0A000",
     message: "datatype integer not supported, identity column type must be bigint",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "identity-cache",
@@ -88,22 +83,18 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     title: "Identity column without CACHE, or with CACHE 2 to 65535",
     advice:
       "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
-    sqlState: "0A000",
     message: "identity column is not supported without an explicit cache " +
       "size. please define CACHE greater than or equal " +
       "to 65536 or equal to 1",
     source: ["EMU", "CS"],
-    evidence: "live",
   },
   {
     id: "type-array",
     action: Error,
     title: "Array columns",
     advice: "Use jsonb, or a child table; arrays can still be used in queries.",
-    sqlState: "0A000",
     message: "datatype text[] not supported",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "type-json-as-text",
@@ -111,10 +102,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     title: "json and jsonb columns",
     advice: "Stored as text: cast it in queries.",
     until: "2026-06-29",
-    sqlState: "0A000",
     message: "datatype jsonb not supported",
     source: ["REL", "DT"],
-    evidence: "documented",
   },
   {
     id: "type-unsupported",
@@ -122,10 +111,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     title: "Types that cannot be stored: money, xml, inet, " +
       "ranges, bit, geometry, text search and others",
     advice: "Use a type that can be stored; inet and others can still be used in expressions.",
-    sqlState: "0A000",
     message: "datatype money not supported",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "type-extension",
@@ -156,7 +143,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
       "be created by an earlier statement.",
     sqlState: "42704",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "type-enum-check",
@@ -165,7 +151,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     advice: "Written as text with a CHECK of the labels, which is updated by ALTER TYPE. A wrong " +
       "label then gives SQLSTATE 23514.",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "type-enum-order",
@@ -183,8 +168,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
       "`enums`",
     advice:
       "List the labels explicitly, such as s IN ('medium', 'high') for s > 'low', or compare " +
-      "array_position(ARRAY['low', 'medium', 'high'], s::text). Labels in alphabetical order need " +
-      "neither.",
+      "array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -221,20 +205,16 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     title: "CREATE TYPE and ALTER TYPE",
     advice:
       "Use text with CHECK (column IN (…)) instead of an enum, jsonb instead of a composite type.",
-    sqlState: "0A000",
     message: "CREATE TYPE not supported",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "drop-type",
     action: Strip,
     title: "DROP TYPE",
     advice: "Omitted: there are no user-defined types.",
-    sqlState: "0A000",
     message: "unsupported object in DROP statement",
     source: ["EMU"],
-    evidence: "live",
   },
   {
     id: "alter-domain",
@@ -243,7 +223,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     advice: "Put the rule into a CHECK of each table; drop the columns before the domain.",
     sqlState: "0A000",
     source: ["EMU", "PROBE"],
-    evidence: "live",
   },
   {
     id: "numeric-precision",
@@ -252,7 +231,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     advice: "Stored as numeric(18,6), which rounds silently: write the precision, or set the " +
       "option `numeric`.",
     source: ["DT", "DSB"],
-    evidence: "live",
   },
   {
     id: "numeric-digits",
@@ -261,7 +239,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     advice: "Use at most 38 digits, or store text.",
     until: "2026-08-24",
     source: ["DT", "REL"],
-    evidence: "documented",
   },
   {
     id: "type-length",
@@ -269,17 +246,14 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     title: "varchar over 65,535 or char over 4,096 characters",
     advice: "Use text, with a CHECK of the length where it matters.",
     source: ["DT"],
-    evidence: "documented",
   },
   {
     id: "value-size",
     action: Warn,
     title: "Values over 1 MiB, rows over 2 MiB",
     advice: "Keep large values in object storage, and their key in the row.",
-    sqlState: "0A000",
     message: "datatype limit greater than 1048576 bytes not supported for jsonb",
     source: ["LIM", "Q"],
-    evidence: "live",
   },
   {
     id: "collation",
@@ -287,9 +261,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     title: "COLLATE",
     advice:
       "Omitted: the database uses the collation C. Sort by another collation in the application.",
-    sqlState: "0A000",
     message: "COLLATE clause not supported",
     source: ["LINT", "PROBE"],
-    evidence: "live",
   },
 ]);

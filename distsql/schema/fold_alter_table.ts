@@ -1,13 +1,18 @@
-import { alterPass, findTypeChange } from "../syntax/alter_pass.ts";
-import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
+import { readName } from "../../sql/sql_name.ts";
+import {
+  type ActionOf,
+  type AlterAction,
+  inRunOrder,
+  readAlterActions,
+} from "../syntax/alter_action.ts";
+import type { TableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { asyncTableAt } from "../syntax/statement_table.ts";
 import { findObject, getKey, hasIndex, withEntry, withoutEntries } from "./declared_schema.ts";
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
-import { addConstraints, readPending } from "./pending_constraint.ts";
+import { addConstraints, toPending } from "./pending_constraint.ts";
 import { finishTable, getTable, type TableFold } from "./table_fold.ts";
-import { readObject, readPart } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
 import {
   dropColumn,
@@ -19,47 +24,26 @@ import {
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
-function foldDrop({ schema, reader, key }: TableFold, from: number, to: number): void {
-  const cascades = reader.is(to - 1, "CASCADE");
-  if (reader.key(from + 1) === "CONSTRAINT") {
-    const name = readPart(reader, reader.skip(from + 2, "IF", "EXISTS"));
-    changeTable(schema, key, ({ constraints }) => ({
-      constraints: constraints.filter((one) => one.name !== name),
-    }));
-    if (cascades) dropUnsupported(schema, key);
-    return;
+function foldAddConstraint(fold: TableFold, constraint: TableConstraint): void {
+  const { schema, key, pending } = fold;
+  if (constraint.usesIndex) return takeOverIndex(fold, constraint);
+  if (constraint.kind === "not_null") {
+    return changeColumn(schema, key, constraint.columns[0].name, { notNull: true });
   }
-  const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS");
-  dropColumn(schema, key, readPart(reader, at), cascades);
-}
-
-function foldAdd(fold: TableFold, from: number, to: number): void {
-  const { reader } = fold;
-  if (isTableConstraint(reader, from + 1)) return foldAddConstraint(fold, from + 1, to);
-  const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
-  const name = readPart(reader, at);
-  if (!getTable(fold).columns.some((column) => column.name === name)) addColumn(fold, at, to);
-}
-
-function foldAddConstraint(fold: TableFold, from: number, to: number): void {
-  const { schema, reader, key, pending } = fold;
-  const read = readTableConstraint(reader, from, to);
-  if (read.usesIndex) return takeOverIndex(fold, from, to);
-  if (read.kind === "not_null") {
-    return changeColumn(schema, key, readPart(reader, read.columns[0].end - 1), { notNull: true });
-  }
-  const constraint = readPending(fold, from, to);
-  if (constraint) pending.push(constraint);
+  const added = toPending(fold, constraint);
+  if (added) pending.push(added);
 }
 
 /** Applies ADD CONSTRAINT name UNIQUE USING INDEX index: the index takes the constraint's name. */
-function takeOverIndex({ schema, reader, key }: TableFold, from: number, to: number): void {
-  const { name, kind } = readTableConstraint(reader, from, to);
-  const index = readObject(reader, reader.find("INDEX", from, to) + 1).name;
+function takeOverIndex(
+  { schema, reader, key }: TableFold,
+  { name, kind, bodyFrom, to }: TableConstraint,
+): void {
+  const index = readName(reader, reader.find("INDEX", bodyFrom, to) + 1).name;
   changeTable(schema, key, ({ indexes, constraints }) => {
     const found = indexes.find((one) => one.name === index);
     const constraint = {
-      name: name ? readPart(reader, name.end - 1) : index,
+      name: name?.name ?? index,
       kind: kind === "primary_key" ? "primary_key" as const : "unique" as const,
       columns: found?.columns ?? [],
       included: [],
@@ -79,64 +63,86 @@ function releaseSequence(schema: SchemaDraft, key: string | undefined): void {
   schema.sequences = withEntry(schema.sequences, { ...sequence, origin: "statement" });
 }
 
-function foldAlterColumn(fold: TableFold, from: number, to: number): void {
+function foldAlterColumn(
+  fold: TableFold,
+  { column: { name, end }, change, valueAt, to }: ActionOf<"alter_column">,
+): void {
   const { schema, reader, key } = fold;
-  const nameAt = reader.skip(from + 1, "COLUMN");
-  const name = readPart(reader, nameAt);
-  const at = reader.nameEnd(nameAt);
   const column = getTable(fold).columns.find((one) => one.name === name);
   if (column === undefined) return;
-  const set = (change: Parameters<typeof changeColumn>[3]): void =>
-    changeColumn(schema, key, name, change);
-  const typeAt = findTypeChange(reader, at);
-  if (typeAt >= 0) {
-    const type = readType(schema, reader, typeAt, reader.findEnd(USING, typeAt, to));
-    set({ ...type, labelCheck: type.enum === undefined ? undefined : column.labelCheck });
-  } else if (reader.is(at, "SET", "NOT", "NULL")) set({ notNull: true });
-  else if (reader.is(at, "DROP", "NOT", "NULL")) set({ notNull: false });
-  else if (reader.is(at, "DROP", "DEFAULT")) {
-    if (column.numbering === "serial") releaseSequence(schema, column.sequence);
-    set({ default: undefined });
-    if (column.numbering !== "identity") set({ numbering: undefined, sequence: undefined });
-  } else if (reader.is(at, "DROP", "EXPRESSION")) set({ generated: undefined });
-  else if (reader.is(at, "DROP", "IDENTITY")) {
-    if (column.numbering !== "identity") return;
-    const { sequence } = column;
-    schema.sequences = withoutEntries(schema.sequences, sequence === undefined ? [] : [sequence]);
-    set({ numbering: undefined, sequence: undefined });
-  } else if (reader.is(at, "SET", "DEFAULT")) {
-    const value = readDefault(schema, reader, at + 2, to, column.enum);
-    if (column.numbering === "serial") {
-      if (value.sequence === column.sequence) return;
-      releaseSequence(schema, column.sequence);
+  const set = (changed: Parameters<typeof changeColumn>[3]): void =>
+    changeColumn(schema, key, name, changed);
+  switch (change) {
+    case "type": {
+      const type = readType(schema, reader, valueAt, reader.findEnd(USING, valueAt, to));
+      return set({ ...type, labelCheck: type.enum === undefined ? undefined : column.labelCheck });
     }
-    set({ ...value, numbering: undefined });
-  } else if (reader.is(at, "ADD", "GENERATED")) {
-    set({ notNull: true, numbering: "identity", sequence: addIdentity(fold, name, at, to) });
+    case "set_not_null":
+    case "drop_not_null":
+      return set({ notNull: change === "set_not_null" });
+    case "drop_default":
+      if (column.numbering === "serial") releaseSequence(schema, column.sequence);
+      set({ default: undefined });
+      if (column.numbering !== "identity") set({ numbering: undefined, sequence: undefined });
+      return;
+    case "drop_expression":
+      return set({ generated: undefined });
+    case "drop_identity": {
+      if (column.numbering !== "identity") return;
+      const { sequence } = column;
+      schema.sequences = withoutEntries(schema.sequences, sequence === undefined ? [] : [sequence]);
+      return set({ numbering: undefined, sequence: undefined });
+    }
+    case "set_default": {
+      const value = readDefault(schema, reader, valueAt, to, column.enum);
+      if (column.numbering === "serial") {
+        if (value.sequence === column.sequence) return;
+        releaseSequence(schema, column.sequence);
+      }
+      return set({ ...value, numbering: undefined });
+    }
+    case "add_identity":
+      return set({
+        notNull: true,
+        numbering: "identity",
+        sequence: addIdentity(fold, name, end, to),
+      });
   }
 }
 
-function foldRename({ schema, reader, key }: TableFold, from: number): void {
-  if (reader.is(from + 1, "TO")) return renameTable(schema, key, readPart(reader, from + 2));
-  if (reader.is(from + 1, "CONSTRAINT")) {
-    const [old, name] = [readPart(reader, from + 2), readPart(reader, from + 4)];
-    return changeTable(schema, key, ({ constraints }) => ({
-      constraints: constraints.map((one) => one.name === old ? { ...one, name } : one),
-    }));
-  }
-  const at = reader.skip(from + 1, "COLUMN");
-  renameColumn(schema, key, readPart(reader, at), readPart(reader, at + 2));
-}
-
-function foldAction(fold: TableFold, from: number, to: number): void {
-  const { schema, reader, key } = fold;
+function foldAction(fold: TableFold, action: AlterAction): void {
+  const { schema, key } = fold;
   // RENAME TO and SET SCHEMA are the only action of their statement: the key stays valid
-  if (reader.is(from, "DROP")) foldDrop(fold, from, to);
-  else if (reader.is(from, "ADD")) foldAdd(fold, from, to);
-  else if (reader.is(from, "ALTER")) {
-    if (!reader.is(from + 1, "CONSTRAINT")) foldAlterColumn(fold, from, to);
-  } else if (reader.is(from, "RENAME")) foldRename(fold, from);
-  else if (reader.is(from, "SET", "SCHEMA")) moveTable(schema, key, readPart(reader, from + 2));
+  switch (action.kind) {
+    case "add_column": {
+      const { name } = action.column.name;
+      const isThere = getTable(fold).columns.some((column) => column.name === name);
+      return isThere ? undefined : addColumn(fold, action.column);
+    }
+    case "add_constraint":
+      return foldAddConstraint(fold, action.constraint);
+    case "drop_column":
+      return dropColumn(schema, key, action.name, action.cascades);
+    case "drop_constraint":
+      changeTable(schema, key, ({ constraints }) => ({
+        constraints: constraints.filter((one) => one.name !== action.name),
+      }));
+      return action.cascades ? dropUnsupported(schema, key) : undefined;
+    case "alter_column":
+      return foldAlterColumn(fold, action);
+    case "rename_column":
+      return renameColumn(schema, key, action.name, action.newName);
+    case "rename_constraint":
+      return changeTable(schema, key, ({ constraints }) => ({
+        constraints: constraints.map((one) =>
+          one.name === action.name ? { ...one, name: action.newName } : one
+        ),
+      }));
+    case "rename_table":
+      return renameTable(schema, key, action.newName);
+    case "set_schema":
+      return moveTable(schema, key, action.schema);
+  }
 }
 
 /**
@@ -149,13 +155,11 @@ export function foldAlterTable(
   names: Map<number, string>,
 ): void {
   if (asyncTableAt(reader) >= 0) return;
-  const written = readObject(reader, reader.alteredTableAt());
+  const written = readName(reader, reader.alteredTableAt());
   const table = findObject(schema.tables, written);
   if (table === undefined) return foldRenameRelation(schema, reader);
   const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };
-  const actions = reader.alterActions()
-    .toSorted((a, b) => alterPass(reader, a[0]) - alterPass(reader, b[0]));
-  for (const [from, to] of actions) foldAction(fold, from, to);
+  for (const action of inRunOrder(readAlterActions(reader))) foldAction(fold, action);
   fold.pending.sort((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
   addConstraints(fold, names);
   finishTable(schema, fold.key);

@@ -1,4 +1,5 @@
-import { readColumn, SERIAL } from "../syntax/column_definition.ts";
+import { readName } from "../../sql/sql_name.ts";
+import { type ColumnDefinition, SERIAL } from "../syntax/column_definition.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredColumn,
@@ -10,13 +11,7 @@ import {
 } from "./declared_schema.ts";
 import { chooseRelationName } from "./names.ts";
 import { readColumnPending } from "./pending_constraint.ts";
-import {
-  readNextval,
-  readObject,
-  readPart,
-  toObjectName,
-  type WrittenName,
-} from "./read_object.ts";
+import { readNextval, toObjectName, type WrittenName } from "./read_object.ts";
 import { changeTable } from "./schema_draft.ts";
 import { getTable, type TableFold } from "./table_fold.ts";
 
@@ -30,7 +25,7 @@ export function readType(
   from: number,
   to: number,
 ): ColumnTypeFacts {
-  const written = readObject(reader, from);
+  const written = readName(reader, from);
   const declared = findObject(schema.enums, written);
   const domain = declared ? undefined : findObject(schema.domains, written);
   return {
@@ -41,7 +36,7 @@ export function readType(
 }
 
 function isSerial(reader: StatementReader, from: number): boolean {
-  const { schema, name } = readObject(reader, from);
+  const { schema, name } = readName(reader, from);
   return (schema === undefined || schema === "pg_catalog") && SERIAL.has(name);
 }
 
@@ -73,15 +68,14 @@ export function addIdentity(fold: TableFold, column: string, from: number, to: n
   const { reader } = fold;
   const open = reader.find("(", from, to);
   const at = open < 0 ? -1 : reader.find("SEQUENCE", open + 1, reader.closing(open));
-  const given = at >= 0 && reader.key(at + 1) === "NAME" ? readObject(reader, at + 2) : undefined;
+  const given = at >= 0 && reader.key(at + 1) === "NAME" ? readName(reader, at + 2) : undefined;
   return addSequence(fold, column, "identity", given);
 }
 
 /** Adds a column to a table, and the constraints of its clauses to the pending ones. */
-export function addColumn(fold: TableFold, from: number, to: number): void {
+export function addColumn(fold: TableFold, definition: ColumnDefinition): void {
   const { schema, reader, key, pending } = fold;
-  const definition = readColumn(reader, from, to);
-  const name = readPart(reader, definition.name.end - 1);
+  const { name } = definition.name;
   const serial = isSerial(reader, definition.typeFrom);
   let column: DeclaredColumn = {
     name,
@@ -119,7 +113,7 @@ export function readDefault(
   const sequence = written && findObject(schema.sequences, written);
   const enums = new Set(type === undefined ? [] : [type]);
   for (let at = from; at < to; at = Math.max(reader.nameEnd(at), at + 1)) {
-    const found = reader.isName(at) ? findObject(schema.enums, readObject(reader, at)) : undefined;
+    const found = reader.isName(at) ? findObject(schema.enums, readName(reader, at)) : undefined;
     if (found) enums.add(getKey(found));
   }
   return {

@@ -1,11 +1,13 @@
-import { isTableConstraint } from "../syntax/table_constraint.ts";
+import { readName } from "../../sql/sql_name.ts";
+import { readColumn } from "../syntax/column_definition.ts";
+import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
-import { addConstraints, readPending } from "./pending_constraint.ts";
+import { addConstraints, toPending } from "./pending_constraint.ts";
 import { finishTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
-import { readObject, readPart, toObjectName } from "./read_object.ts";
+import { readPart, toObjectName } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
 
 /**
@@ -63,7 +65,7 @@ export function foldCreateTable(
   names: Map<number, string>,
 ): void {
   const nameAt = reader.skip(at, "IF", "NOT", "EXISTS");
-  const written = readObject(reader, nameAt);
+  const written = readName(reader, nameAt);
   const open = written.end;
   const name = toObjectName(written);
   if (nameAt > at && isRelationName(schema, name.schema, name.name)) return;
@@ -82,10 +84,10 @@ export function foldCreateTable(
   for (const [from, to] of reader.listIn(open)) {
     if (reader.key(from) === "LIKE") copyColumns(fold, from, to);
     else if (isTableConstraint(reader, from)) {
-      const constraint = readPending(fold, from, to);
+      const constraint = toPending(fold, readTableConstraint(reader, from, to));
       if (constraint) fold.pending.push(constraint);
       else changeColumn(schema, fold.key, readPart(reader, to - 1), { notNull: true });
-    } else addColumn(fold, from, to);
+    } else addColumn(fold, readColumn(reader, from, to));
   }
   const checks = fold.pending.filter((one) => one.kind === "check");
   const keys = fold.pending.filter((one) => hasIndex(one.kind))
@@ -98,7 +100,7 @@ export function foldCreateTable(
 
 /** Copies the columns of `LIKE other`; for an unknown table the result is incomplete. */
 function copyColumns({ schema, reader, key }: TableFold, from: number, to: number): void {
-  const source = findObject(schema.tables, readObject(reader, from + 1));
+  const source = findObject(schema.tables, readName(reader, from + 1));
   const including = new Set<string>();
   for (let at = from + 2; at < to; at++) {
     if (reader.is(at, "INCLUDING")) including.add(reader.key(at + 1));

@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   findObject,
@@ -6,7 +7,7 @@ import {
   type ObjectName,
   withoutEntries,
 } from "./declared_schema.ts";
-import { readObject, toObjectName } from "./read_object.ts";
+import { toObjectName } from "./read_object.ts";
 import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
 import { dropColumn, dropTables, dropViewsOn } from "./table_changes.ts";
 
@@ -75,7 +76,7 @@ export function foldDrop(schema: SchemaDraft, reader: StatementReader): void {
   const kind = reader.key(isMaterialized ? 2 : 1);
   const start = reader.skip(reader.skip(isMaterialized ? 3 : 2, "CONCURRENTLY"), "IF", "EXISTS");
   const cascades = reader.is(reader.size - 1, "CASCADE");
-  const written = reader.list(start, reader.droppedEnd()).map(([from]) => readObject(reader, from));
+  const written = reader.list(start, reader.droppedEnd()).map(([from]) => readName(reader, from));
   const keysIn = (map: ReadonlyMap<string, ObjectName>): string[] =>
     written.flatMap((name) => findObject(map, name) ?? []).map(getKey);
   switch (kind) {

@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredConstraint,
@@ -13,7 +14,7 @@ import {
 } from "./declared_schema.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseRelationName, isRelationName, nameKeys } from "./names.ts";
-import { readObject, readPart, toObjectName, type WrittenName } from "./read_object.ts";
+import { readPart, toObjectName, type WrittenName } from "./read_object.ts";
 import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
 
@@ -21,7 +22,7 @@ import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
 export function foldCreateIndex(schema: SchemaDraft, reader: StatementReader): void {
   const isUnique = reader.is(1, "UNIQUE");
   const on = reader.find("ON", isUnique ? 3 : 2);
-  const written = readObject(reader, reader.skip(on + 1, "ONLY"));
+  const written = readName(reader, reader.skip(on + 1, "ONLY"));
   const table = findObject(schema.tables, written);
   if (on < 0 || table === undefined) return;
   const open = reader.find("(", written.end);
@@ -49,13 +50,13 @@ function indexName(reader: StatementReader, from: number, on: number): string | 
   const isKeyword = reader.is(at, "CONCURRENTLY") || (reader.is(at, "ASYNC") && on > at + 1);
   if (isKeyword) at++;
   at = reader.skip(at, "IF", "NOT", "EXISTS");
-  return at < on ? readObject(reader, at).name : undefined;
+  return at < on ? readName(reader, at).name : undefined;
 }
 
 /** Applies CREATE and ALTER SEQUENCE. */
 export function foldSequence(schema: SchemaDraft, reader: StatementReader): void {
   const start = reader.find("SEQUENCE", 1) + 1;
-  const written = readObject(
+  const written = readName(
     reader,
     reader.skip(reader.skip(start, "IF", "NOT", "EXISTS"), "IF", "EXISTS"),
   );
@@ -83,8 +84,8 @@ export function getOwner(
   if (at < 2 || reader.is(at, "NONE")) return undefined;
   const end = reader.nameEnd(at);
   const name: WrittenName = end - at >= 5
-    ? { schema: readPart(reader, end - 5), name: readPart(reader, end - 3), end }
-    : { name: readPart(reader, end - 3), end };
+    ? { schema: readPart(reader, end - 5), name: readPart(reader, end - 3) }
+    : { schema: undefined, name: readPart(reader, end - 3) };
   const table = findObject(schema.tables, name);
   return table && { table: getKey(table), column: readPart(reader, end - 1) };
 }
@@ -93,7 +94,7 @@ export function getOwner(
 export function foldCreateView(schema: SchemaDraft, reader: StatementReader): void {
   const view = reader.find("VIEW", 1);
   const at = reader.skip(view + 1, "IF", "NOT", "EXISTS");
-  const written = readObject(reader, at);
+  const written = readName(reader, at);
   const name = toObjectName(written);
   if (at > view + 1 && isRelationName(schema, name.schema, name.name)) return;
   schema.views = withEntry(schema.views, {
@@ -116,7 +117,7 @@ function readSources(schema: DeclaredSchema, reader: StatementReader, from: numb
     readsAll ||= reader.is(at, "*");
     const end = reader.nameEnd(at);
     const isAfterFrom = reader.is(at - 1, "FROM") || reader.is(at - 1, "JOIN");
-    const isRelation = isAfterFrom && isDeclared(schema, readObject(reader, at));
+    const isRelation = isAfterFrom && isDeclared(schema, readName(reader, at));
     // a qualifier of a column is not a column itself
     if (end > at && !isRelation) names.add(readPart(reader, end - 1));
     for (let last = at + 1; last <= end; last += 2) {
@@ -136,7 +137,7 @@ function readSources(schema: DeclaredSchema, reader: StatementReader, from: numb
  * PostgreSQL accepts any kind.
  */
 export function foldRenameRelation(schema: SchemaDraft, reader: StatementReader): void {
-  const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
+  const written = readName(reader, reader.skip(2, "IF", "EXISTS"));
   const isRename = reader.is(written.end, "RENAME", "TO");
   const isMove = reader.is(written.end, "SET", "SCHEMA");
   if (!isRename && !isMove) return;
@@ -167,9 +168,9 @@ function renameIndex(schema: SchemaDraft, from: ObjectName, name: string): void 
 
 /** Applies CREATE STATISTICS. */
 export function foldCreateStatistics(schema: SchemaDraft, reader: StatementReader): void {
-  const name = readObject(reader, reader.skip(2, "IF", "NOT", "EXISTS"));
+  const name = readName(reader, reader.skip(2, "IF", "NOT", "EXISTS"));
   const from = reader.find("FROM", name.end);
-  const table = from < 0 ? undefined : findObject(schema.tables, readObject(reader, from + 1));
+  const table = from < 0 ? undefined : findObject(schema.tables, readName(reader, from + 1));
   if (table === undefined) return;
   const statistics = [...table.statistics, toObjectName(name, table.schema)];
   changeTable(schema, getKey(table), () => ({ statistics }));

@@ -1,3 +1,4 @@
+import { readName } from "../../sql/sql_name.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
@@ -10,7 +11,7 @@ import {
   withoutEntries,
 } from "./declared_schema.ts";
 import { readLabel, readLiteral } from "./literals.ts";
-import { readObject, readPart, toObjectName } from "./read_object.ts";
+import { readPart, toObjectName } from "./read_object.ts";
 import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 
@@ -21,7 +22,7 @@ const DOMAIN_CLAUSES: ReadonlySet<string> = keywordSet("CONSTRAINT NOT NULL CHEC
  * already.
  */
 export function foldCreateType(schema: SchemaDraft, reader: StatementReader): void {
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const name = toObjectName(written);
   if (!reader.is(written.end, "AS", "ENUM", "(") || schema.enums.has(getKey(name))) return;
   const open = written.end + 2;
@@ -32,10 +33,10 @@ export function foldCreateType(schema: SchemaDraft, reader: StatementReader): vo
 
 /** Applies CREATE DOMAIN. */
 export function foldCreateDomain(schema: SchemaDraft, reader: StatementReader): void {
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const typeAt = reader.skip(written.end, "AS");
   const typeEnd = reader.findEnd(DOMAIN_CLAUSES, typeAt);
-  const baseName = readObject(reader, typeAt);
+  const baseName = readName(reader, typeAt);
   schema.domains = withEntry(schema.domains, {
     ...toObjectName(written),
     type: reader.text(typeAt, typeEnd),
@@ -46,7 +47,7 @@ export function foldCreateDomain(schema: SchemaDraft, reader: StatementReader): 
 
 /** Applies ALTER DOMAIN: SET DEFAULT, DROP DEFAULT, RENAME TO, SET SCHEMA. */
 export function foldAlterDomain(schema: SchemaDraft, reader: StatementReader): void {
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const found = findObject(schema.domains, written);
   if (found === undefined) return;
   const at = written.end;
@@ -73,7 +74,7 @@ function readNewName(
 
 /** Applies ALTER TYPE of an enum: ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA. */
 export function foldAlterType(schema: SchemaDraft, reader: StatementReader): void {
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const found = findObject(schema.enums, written);
   if (found === undefined) return;
   const at = written.end;

@@ -29,17 +29,28 @@ export function parseForeignKey(definition: string, column?: string): ForeignKey
   const columns = column === undefined ? namesIn(2) : [column];
   const at = reader.find("REFERENCES", 0);
   const target = readName(reader, at + 1);
-  const parts: string[] = [];
-  for (let i = at + 1; i < target.end; i += 2) parts.push(getName(reader.token(i)!));
   const hasTargets = reader.key(target.end) === "(";
   const restFrom = hasTargets ? reader.next(target.end) : target.end;
   return {
     columns,
-    schema: parts.length > 1 ? parts.at(-2) : undefined,
-    table: parts.at(-1) ?? "",
+    schema: target.schema,
+    table: target.name,
     targets: hasTargets ? namesIn(target.end) : [],
     rest: stripNotValid(reader.text(restFrom, reader.size)),
   };
+}
+
+/** Checks whether a foreign key of a table references the table itself. */
+export function referencesItself(
+  { schema, table }: Pick<ForeignKeyParts, "schema" | "table">,
+  owner: { readonly schema?: string; readonly name: string },
+): boolean {
+  return table === owner.name && (schema === undefined || schema === owner.schema);
+}
+
+/** Checks whether two lists name the same columns, in any order. */
+export function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return [...a].sort().join("\0") === [...b].sort().join("\0");
 }
 
 /** Formats a foreign key. */

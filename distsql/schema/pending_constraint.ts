@@ -1,5 +1,6 @@
+import { readName } from "../../sql/sql_name.ts";
 import type { ColumnClause, ColumnDefinition } from "../syntax/column_definition.ts";
-import { readTableConstraint } from "../syntax/table_constraint.ts";
+import type { TableConstraint } from "../syntax/table_constraint.ts";
 import {
   type DeclaredConstraint,
   type DeclaredTable,
@@ -9,7 +10,7 @@ import {
 } from "./declared_schema.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName, CONSTRAINT_LABELS } from "./names.ts";
-import { readObject, readPart } from "./read_object.ts";
+import { readPart } from "./read_object.ts";
 import { changeColumn, changeTable } from "./schema_draft.ts";
 import { getTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
 
@@ -23,7 +24,7 @@ function readReferences(
   const at = reader.find("REFERENCES", from, to);
   if (at < 0) return undefined;
   const self = getTable(fold);
-  const name = readObject(reader, at + 1);
+  const name = readName(reader, at + 1);
   const isSelf = name.name === self.name &&
     (name.schema === undefined || name.schema === self.schema);
   const table = isSelf ? self : findObject(schema.tables, name);
@@ -34,28 +35,27 @@ function readReferences(
   return { table: getKey(table), columns };
 }
 
-/** Parses a table constraint; `undefined` for NOT NULL and for other elements. */
-export function readPending(
+/** Converts a table constraint; `undefined` for NOT NULL and for other elements. */
+export function toPending(
   fold: TableFold,
-  from: number,
-  to: number,
+  { kind, name, from, bodyFrom, to, columns }: TableConstraint,
 ): PendingConstraint | undefined {
   const { reader } = fold;
-  const read = readTableConstraint(reader, from, to);
-  if (read.kind === "not_null" || read.kind === "unknown") return undefined;
-  const keys = read.columns.map((column) => readPart(reader, column.end - 1));
-  const include = reader.find("INCLUDE", read.bodyFrom, to);
-  const included = include < 0 ? [] : reader.listIn(include + 1)
-    .map(([at]) => readPart(reader, at));
+  if (kind === "not_null" || kind === "unknown") return undefined;
+  const keys = columns.map((column) => column.name);
+  const include = reader.find("INCLUDE", bodyFrom, to);
+  const included = include < 0
+    ? []
+    : reader.listIn(include + 1).map(([at]) => readPart(reader, at));
   return {
     at: from,
-    kind: read.kind,
-    name: read.name && readPart(reader, read.name.end - 1),
+    kind,
+    name: name?.name,
     columns: keys,
     included,
-    nameColumns: read.kind === "primary_key" ? [] : [...keys, ...included],
-    references: readReferences(fold, read.bodyFrom, to),
-    from: read.bodyFrom,
+    nameColumns: kind === "primary_key" ? [] : [...keys, ...included],
+    references: readReferences(fold, bodyFrom, to),
+    from: bodyFrom,
     to,
   };
 }
@@ -72,8 +72,7 @@ export function readColumnPending(
   fold: TableFold,
   column: ColumnDefinition,
 ): PendingConstraint[] {
-  const { reader } = fold;
-  const name = readPart(reader, column.name.end - 1);
+  const { name } = column.name;
   const pending: PendingConstraint[] = [];
   for (const clause of column.clauses) {
     const kind = CLAUSE_KINDS[clause.kind];
@@ -81,7 +80,7 @@ export function readColumnPending(
     pending.push({
       at: clause.from,
       kind,
-      name: clause.name && readPart(reader, clause.name.end - 1),
+      name: clause.name?.name,
       columns: kind === "check" ? [] : [name],
       included: [],
       nameColumns: kind === "primary_key" ? [] : [name],

@@ -1,23 +1,9 @@
-import { getName } from "../../sql/sql_name.ts";
+import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
 
 /** Name of an object, as written in a statement. */
-export interface WrittenName {
-  /** Schema, if the statement names one. */
-  readonly schema?: string;
-  /** Folded name, truncated to 63 bytes. */
-  readonly name: string;
-  /** Position after the name. */
-  readonly end: number;
-}
-
-/** Parses the name of an object, with its schema if there is one. */
-export function readObject(reader: StatementReader, at: number): WrittenName {
-  const end = reader.nameEnd(at);
-  const name = readPart(reader, end - 1);
-  return end - at >= 3 ? { schema: readPart(reader, end - 3), name, end } : { name, end };
-}
+export type WrittenName = Pick<QualifiedName, "schema" | "name">;
 
 /** Parses the name of a column or constraint at a position. */
 export function readPart(reader: StatementReader, at: number): string {
@@ -38,7 +24,7 @@ export function readNextval(
   reader: StatementReader,
   from: number,
   to: number,
-): WrittenName | undefined {
+): QualifiedName | undefined {
   let at = from;
   while (reader.key(at) === "(") at++;
   if (reader.key(at) === "PG_CATALOG" && reader.key(at + 1) === ".") at += 2;
@@ -47,10 +33,10 @@ export function readNextval(
 }
 
 /** Parses the name inside a string literal: `'app."Notes_id_seq"'`. */
-export function readNameLiteral(reader: StatementReader, at: number): WrittenName | undefined {
+export function readNameLiteral(reader: StatementReader, at: number): QualifiedName | undefined {
   const token = reader.token(at);
   if (token?.kind !== "string" || !token.text.startsWith("'")) return undefined;
   const inner = parseStatement(token.text.slice(1, -1).replaceAll("''", "'"));
-  const name = readObject(inner, 0);
+  const name = readName(inner, 0);
   return name.end === inner.size && name.end > 0 ? name : undefined;
 }

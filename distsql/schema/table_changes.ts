@@ -9,6 +9,7 @@ import {
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
+import { isSameSet } from "./foreign_key.ts";
 import { changeAllColumns, changeTable, type SchemaDraft } from "./schema_draft.ts";
 
 type References = NonNullable<DeclaredConstraint["references"]>;
@@ -132,10 +133,8 @@ function dropForeignKeys(schema: SchemaDraft, isGone: (references: References) =
 export function dropUnsupported(schema: SchemaDraft, key: string): void {
   const table = schema.tables.get(key);
   if (table === undefined) return;
-  const sameSet = (a: readonly string[], b: readonly string[]): boolean =>
-    a.length === b.length && a.every((name) => b.includes(name));
   const isKey = (columns: readonly string[]): boolean =>
-    table.constraints.some((one) => hasIndex(one.kind) && sameSet(one.columns, columns)) ||
+    table.constraints.some((one) => hasIndex(one.kind) && isSameSet(one.columns, columns)) ||
     table.indexes.some((one) =>
       one.isUnique && columns.every((name) => one.columns.includes(name))
     );

@@ -1,5 +1,6 @@
+import { readName } from "../../sql/sql_name.ts";
 import { findObject, getKey } from "../schema/declared_schema.ts";
-import { readObject, readPart } from "../schema/read_object.ts";
+import { readAlterActions } from "../syntax/alter_action.ts";
 import { RecreationRequiredError } from "./context/errors.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { addsColumnWithNamedConstraint, countActions } from "./rules/alter_table.ts";
@@ -50,12 +51,11 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 /** True if an identity is added to a column other than bigint, which recreates the table at run time. */
 function addsIdentityByRecreation(statement: StatementReader, t: StatementTranslation): boolean {
   if (!statement.is(0, "ALTER", "TABLE")) return false;
-  const written = readObject(statement, statement.alteredTableAt());
+  const written = readName(statement, statement.alteredTableAt());
   const table = findObject(t.before.tables, written);
-  return table !== undefined && statement.alterActions().some(([from]) => {
-    const column = statement.skip(from + 1, "COLUMN");
-    if (!statement.is(from, "ALTER") || !statement.is(column + 1, "ADD", "GENERATED")) return false;
-    const { type } = table.columns.find(({ name }) => name === readPart(statement, column)) ?? {};
+  return table !== undefined && readAlterActions(statement).some((action) => {
+    if (action.kind !== "alter_column" || action.change !== "add_identity") return false;
+    const { type } = table.columns.find(({ name }) => name === action.column.name) ?? {};
     return type !== undefined && !/^"?(?:bigint|int8)"?$/i.test(type.trim());
   });
 }
@@ -65,7 +65,7 @@ function refuseViews(statement: StatementReader, t: StatementTranslation): void 
   const { tables, views } = t.before;
   const table = findObject(
     tables,
-    readObject(statement, statement.alteredTableAt()),
+    readName(statement, statement.alteredTableAt()),
   );
   if (table === undefined) return;
   for (const view of views.values()) {

@@ -1,7 +1,6 @@
 import { type CommentedKey, findCommentedKeys } from "../../sql/commented_keys.ts";
 import type { RecreationRequiredError, UnsupportedStatementError } from "./context/errors.ts";
 import type { DeclaredSchema } from "../schema/declared_schema.ts";
-import { readObject } from "../schema/read_object.ts";
 import { type DistSqlOptions, resolveOptions } from "./context/options.ts";
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements, type SqlStatement } from "../../sql/statement.ts";
@@ -54,7 +53,7 @@ export interface TranslatedText {
 export function translateStatements(sql: string, options: DistSqlOptions = {}): TranslatedText {
   const sources = splitStatements(sql);
   const readers = sources.map(({ tokens }) => new StatementReader(tokens));
-  const scope = createScope(sources, readers, options);
+  const scope = createScope(readers, options);
   const statements = sources.map((source, at): TranslatedStatement => {
     const t = new StatementTranslation(scope);
     translateStatement(readers[at], t);
@@ -81,7 +80,6 @@ function refuseCommentedKey(
 }
 
 function createScope(
-  sources: readonly SqlStatement[],
   readers: readonly StatementReader[],
   options: DistSqlOptions,
 ): TextScope {
@@ -89,32 +87,11 @@ function createScope(
   return {
     options: resolved,
     declared: resolved.declared,
-    droppedSequences: findDroppedSequences(sources, readers),
-    goneSequences: new Set(),
     names: new Map(),
-    statementCount: sources.length,
+    statementCount: readers.length,
     validated: findValidated(readers),
     transactionRefusals: findTransactionRefusals(readers),
   };
-}
-
-/** Finds sequences that a statement drops and that no other statement names. */
-function findDroppedSequences(
-  sources: readonly SqlStatement[],
-  readers: readonly StatementReader[],
-): Set<string> {
-  const dropped = new Set<string>();
-  for (const [place, reader] of readers.entries()) {
-    if (!reader.is(0, "DROP", "SEQUENCE")) continue;
-    for (const [at] of reader.list(reader.skip(2, "IF", "EXISTS"), reader.size)) {
-      const { name } = readObject(reader, at);
-      const isNamed = sources.some(({ text }) =>
-        text !== sources[place].text && text.toLowerCase().includes(name.toLowerCase())
-      );
-      if (!isNamed) dropped.add(name);
-    }
-  }
-  return dropped;
 }
 
 /** Collects the constraints that statements validate, by name. */

@@ -73,6 +73,26 @@ Deno.test("trellis names all packages that are missing, before it reads the proj
   }
 });
 
+Deno.test("trellis init --ci needs no optional package to write a project, and repeated names what is in the way", async () => {
+  const folder = await Deno.makeTempDir({ dir: installed.folder, prefix: "init-" });
+  try {
+    const trellis = join(installed.folder, "node_modules", ".bin", "trellis");
+    const first = await runProgram(trellis, ["init", "b", "--ci", "--yes"], { cwd: folder });
+    assertEquals([first.code, first.stderr], [0, ""]);
+    assertMatch(first.stdout, /b is ready\. Next:\n[^]*The workflow needs:\n/);
+    const second = await runProgram(trellis, ["init", "b", "--ci"], { cwd: folder });
+    assertEquals([second.code, second.stderr], [1, ""]);
+    assertStringIncludes(second.stdout, "contains .github/workflows/deploy.yml, infra-ci/main.tf.");
+    await Deno.remove(join(folder, "b", ".github"), { recursive: true });
+    await Deno.remove(join(folder, "b", "infra-ci"), { recursive: true });
+    const third = await runProgram(trellis, ["init", "b", "--ci"], { cwd: folder });
+    assertEquals(third.code, 3);
+    assertMatch(third.stderr, /needs the package \S+, which is not installed\. Install it: npm/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 const WITH_DRIZZLE = ["/auth", "/auth/schema", "/database", "/database/orm"];
 const WITHOUT = [
   ...["", "/auth/jwt", "/core", "/env", "/errors", "/observability", "/validation"],

@@ -1,6 +1,8 @@
-/** A plain and a session handler answer with each package manager. */
-import { assertEquals } from "@std/assert";
+/** A plain and a session handler answer with each package manager, and a project is generated from archives. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { createProjectFiles } from "../../cli/init/template.ts";
+import { writeProject } from "../../cli/init/write_project.ts";
 import { CACHE, DATABASE_PACKAGES, packPackage, PROGRAMS } from "./support/package.ts";
 import { runOrThrow } from "../../scripts/program.ts";
 import { findTool, IS_FULL } from "./support/tools.ts";
@@ -54,3 +56,31 @@ for (const [name, [command, ...args]] of Object.entries(MANAGERS)) {
     },
   });
 }
+
+Deno.test({
+  name: "a project in Yarn's archives is generated, with modules that Terraform can read",
+  ignore: !IS_FULL,
+  async fn() {
+    const tarball = await packPackage();
+    const cwd = await Deno.makeTempDir({ dir: CACHE, prefix: "pnp-" });
+    const yarn = (...args: string[]) =>
+      runOrThrow("npx", ["--yes", "@yarnpkg/cli-dist@4", ...args], { cwd });
+    try {
+      const files = createProjectFiles("my-api", "node", { template: "api", manager: "yarn" });
+      writeProject(cwd, files);
+      const manifest = JSON.parse(files.get("package.json")!);
+      manifest.dependencies["@trellis/fn"] = `file:${tarball}`;
+      await Deno.writeTextFile(join(cwd, "package.json"), JSON.stringify(manifest));
+      await Deno.writeTextFile(join(cwd, "yarn.lock"), "");
+      await Deno.writeTextFile(join(cwd, ".yarnrc.yml"), "nodeLinker: pnp\n");
+      await yarn("install");
+      await yarn("run", "generate");
+      await yarn("run", "trellis", "check", "all", "--no-database");
+      const api = await Deno.readTextFile(join(cwd, "infra/api.tf"));
+      assertStringIncludes(api, 'source = "./modules/rest-api"');
+      await Deno.stat(join(cwd, "infra/modules/rest-api/main.tf"));
+    } finally {
+      await Deno.remove(cwd, { recursive: true });
+    }
+  },
+});

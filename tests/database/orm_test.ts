@@ -1,5 +1,10 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { getOperators, getOrderByOperators } from "drizzle-orm";
 import { integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import * as conditions from "drizzle-orm/sql/expressions/conditions";
+import * as select from "drizzle-orm/sql/expressions/select";
+import * as aggregates from "drizzle-orm/sql/functions/aggregate";
+import * as vectors from "drizzle-orm/sql/functions/vector";
 import * as orm from "../../database/orm.ts";
 import type { InsertModel, SelectModel, UpdateModel } from "../../database/orm.ts";
 
@@ -30,9 +35,13 @@ Deno.test("SelectModel and InsertModel are drizzle's own", () => {
   assertType<Equal<InsertModel<typeof notes>, typeof notes.$inferInsert>>();
 });
 
-Deno.test("./database/orm has every operator", () => {
-  const names = "eq and or gt gte lt lte ne sql count asc desc inArray notInArray isNull isNotNull"
-    .split(" ");
+Deno.test("./database/orm has every operator and aggregate of drizzle", () => {
+  const names = [
+    ...Object.keys({ ...getOperators(), ...getOrderByOperators() }),
+    ...[conditions, select, aggregates, vectors].flatMap(Object.keys)
+      .filter((name) => name !== "bindIfParam"),
+  ];
+  assert(names.length > 35, names.join());
   assertEquals(
     names.filter((name) => typeof (orm as Record<string, unknown>)[name] !== "function"),
     [],

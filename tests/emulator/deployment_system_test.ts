@@ -114,6 +114,9 @@ Deno.test({
   },
 });
 
+/** Lines of the emulator's log that are printed after a failure. */
+const MAX_LINES = 60;
+
 interface Tour {
   readonly emulator: Emulator;
   readonly root: string;
@@ -137,6 +140,7 @@ async function tour(
     if (hasFailed) return;
     const startedAt = performance.now();
     hasFailed = !await t.step(name, fn);
+    if (hasFailed) console.log((await emulator.readLog()).split("\n").slice(-MAX_LINES).join("\n"));
     seconds.push(`${name} ${((performance.now() - startedAt) / 1000).toFixed(1)}`);
   };
   let api = "";

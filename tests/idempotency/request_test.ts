@@ -105,6 +105,14 @@ testStores(
   },
 );
 
+testStores(
+  "defineApiHandler() answers 400 to an empty key also when none is required",
+  async (lab) => {
+    const orders = createLab(lab, created, { required: false });
+    assertEquals([(await orders.send("")).statusCode, orders.calls], [400, 0]);
+  },
+);
+
 testStores("defineApiHandler() answers 422 when a key comes with another request", async (lab) => {
   const orders = createLab(lab, created);
   await orders.send("k-1", '{"item":1}');

@@ -1,6 +1,12 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import * as z from "zod";
-import { executeRows, withTransaction } from "../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+  withTransaction,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import {
@@ -24,7 +30,8 @@ import {
   createScheduleEvent,
 } from "../../testing/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
-import { listRows, withJobs } from "./jobs_database.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { createJobsTable, listRows, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 const context = () => createLambdaContext();
@@ -173,6 +180,121 @@ Deno.test("a schedule runs once for each time, although several relays are up", 
   });
 });
 
+Deno.test("worker.start() enqueues schedules, removes old rows and adds the metrics of a relay", async () => {
+  await withJobs(async (db) => {
+    const ran: string[] = [];
+    const job = defineJob({ name: "tick", schema: z.string() })(({ payload }) =>
+      void ran.push(payload)
+    );
+    const [old] = await job.enqueueMany(db, ["old"]);
+    await cancelJobs(db, [old]);
+    await db.execute(sql`update trellis_jobs set due_at = now() - interval '1 hour'`);
+    const lines: string[] = [];
+    const restoreOutput = setLogOutput((text) => lines.push(...text.split("\n")));
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], logging: { level: "SILENT" } });
+    // more often than a relay could
+    const often = defineSchedule(job, { name: "often", everySeconds: 1, payload: "new" });
+    worker.start({ pollMs: 10, schedules: [often] });
+    while (ran.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await worker.stop();
+    restoreOutput();
+    assertEquals(new Set(ran), new Set(["new"]));
+    assertEquals(await getJob(db, old), undefined);
+    assertEquals(lines.some((line) => line.includes("OldestJobAge")), true);
+    assertThrows(
+      () => defineJobRelayHandler({ getDb: () => db, jobs: [job], schedules: [often] }),
+      ConfigurationError,
+      "often has everySeconds: 1",
+    );
+  });
+});
+
+Deno.test("a schedule uses the time of the database, not that of the relay", async () => {
+  const postgres = await startPostgres();
+  const config: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString: await postgres.createDatabase("schedules"),
+    instrument: false,
+  };
+  const db = await getDrizzleClient(config);
+  const { now } = Date;
+  try {
+    await createJobsTable(db);
+    const job = defineJob({ name: "report", schema: z.string() })(() => {});
+    const hourly = defineSchedule(job, {
+      name: "hourly",
+      everySeconds: 3600,
+      payload: (time) => time.toISOString(),
+    });
+    const relay = defineJobRelayHandler({ getDb: () => db, schedules: [hourly], ...QUIET });
+    Date.now = () => now() + 2 * 3600_000;
+    await relay(createScheduleEvent(), context());
+    const [{ isPast }] = await executeRows<{ isPast: boolean }>(
+      db,
+      sql`select (payload::jsonb #>> '{}')::timestamptz <= now() as "isPast" from trellis_jobs`,
+    );
+    assertEquals(isPast, true);
+  } finally {
+    Date.now = now;
+    await closeDrizzleClient(config);
+    await postgres.stop();
+  }
+});
+
+Deno.test("a delivery with delays gets the next attempts, and the relay hands over later jobs in time", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const delivered: CommittedJob[] = [];
+    const restore = configureJobs({
+      clock,
+      delivery: {
+        graceSeconds: 60,
+        maxDelaySeconds: 900,
+        deliver: (jobs) => Promise.resolve(void delivered.push(...jobs)),
+      },
+    });
+    try {
+      let fails = true;
+      const job = defineJob({
+        name: "index",
+        schema: z.number(),
+        retry: { baseDelaySeconds: 10, maxDelaySeconds: 10 },
+      })(() => {
+        if (fails) throw new Error("not yet");
+      });
+      const worker = createJobWorker({
+        getDb: () => db,
+        jobs: [job],
+        random: () => 0.5,
+        ...QUIET,
+      });
+      const relay = defineJobRelayHandler({ getDb: () => db, ...QUIET });
+      const id = await job.enqueue(db, 1);
+      assertEquals((await worker.runIds([id])).retried, 1);
+      assertEquals(delivered.map((each) => [each.id, each.delaySeconds]), [[id, 0], [id, 5]]);
+      // the relay leaves the message its time
+      await clock.advance(5000);
+      assertEquals((await relay(createScheduleEvent(), context())).delivered, 0);
+      fails = false;
+      assertEquals((await worker.runIds([id])).done, 1);
+
+      delivered.length = 0;
+      const late = await job.enqueue(db, 2, { delaySeconds: 3600 });
+      delivered.length = 0;
+      await clock.advance(2700_000);
+      assertEquals((await worker.runDue()).done, 0);
+      assertEquals((await relay(createScheduleEvent(), context())).delivered, 1);
+      assertEquals(delivered.map((each) => [each.id, each.delaySeconds]), [[late, 900]]);
+      assertEquals((await relay(createScheduleEvent(), context())).delivered, 0);
+      assertEquals((await worker.runIds([late])).done, 0);
+      await clock.advance(900_000);
+      assertEquals((await worker.runIds([late])).done, 1);
+    } finally {
+      restore();
+    }
+  });
+});
+
 Deno.test("defineSchedule() finds the last time in a time zone with summer time", async () => {
   const job = defineJob({ name: "report", schema: z.null() })(() => {});
   const daily = defineSchedule(job, {
@@ -248,5 +370,18 @@ Deno.test("dead jobs can be listed, shown, sent again and cancelled", async () =
     assertEquals((await worker.runDue()).done, 2);
     assertEquals(await retryJobs(db, ids.slice(0, 2)), []);
     assertEquals((await listRows(db)).map(({ state }) => state), ["done", "done", "cancelled"]);
+    // a lease that has ended, without a worker that knows the job
+    await db.execute(
+      sql`update trellis_jobs set state = 'running', finished_at = null, due_at = now() + interval '1 hour'`,
+    );
+    assertEquals([await retryJobs(db, ids), await cancelJobs(db, ids)], [[], []]);
+    await db.execute(sql`update trellis_jobs set due_at = now() - interval '1 second'`);
+    assertEquals(await retryJobs(db, [ids[0]]), [ids[0]]);
+    assertEquals((await cancelJobs(db, ids.slice(1))).toSorted(), ids.slice(1).toSorted());
+    assertEquals((await listRows(db)).map(({ state }) => state), [
+      "queued",
+      "cancelled",
+      "cancelled",
+    ]);
   });
 });

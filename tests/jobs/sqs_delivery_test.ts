@@ -66,7 +66,11 @@ Deno.test("createSqsDelivery() sends a message for each job, and fewer messages 
     const many = Array.from({ length: 1203 }, (_, n) => createCommitted(n));
     await delivery.deliver(many);
     assertEquals(listIds(sent), many.map(({ id }) => id));
-    assertEquals(sent.length, 25);
+    // two in a message, because a delivery has at most 1,000 messages
+    assertEquals(sent.length, 602);
+    sent.length = 0;
+    await delivery.deliver(many.slice(0, 100));
+    assertEquals(sent.length, 100);
   });
 });
 
@@ -119,10 +123,8 @@ Deno.test({
       region: "eu-central-1",
       credentials: { accessKeyId: "local", secretAccessKey: "local" },
     });
-    const delivery = createSqsDelivery({ queueUrl: `${server.url}/jobs`, client });
     const logs: string[] = [];
     const restoreOutput = setLogOutput((line) => void logs.push(line));
-    const restore = configureJobs({ delivery });
     await withJobs(async (db) => {
       const greet = defineJob({ name: "greet", schema: z.string() })(() => {});
       const handler = withObservability(
@@ -136,16 +138,34 @@ Deno.test({
         const [left, reason] of [[30_000, "Amazon SQS"], [800, "The delivery of jobs"]] as const
       ) {
         logs.length = 0;
+        const delivery = createSqsDelivery({ queueUrl: `${server.url}/jobs`, client });
+        const restore = configureJobs({ delivery });
         const context = { ...createLambdaContext(), getRemainingTimeInMillis: () => left };
         assertEquals(await handler({}, context), { statusCode: 201 });
         assertStringIncludes(logs.join(""), "jobs were not delivered, the relay will do it");
         assertStringIncludes(logs.join(""), reason);
+        restore();
       }
       assertEquals((await listRows(db)).length, 2);
     });
-    restore();
     restoreOutput();
     client.destroy();
     await server.stop();
   },
+});
+
+Deno.test("createSqsDelivery() does not wait for SQS again after a request without an answer", async () => {
+  let requests = 0;
+  const client = {
+    send: () => {
+      requests++;
+      return new Promise(() => {});
+    },
+  };
+  const queueUrl = "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs";
+  const delivery = createSqsDelivery({ queueUrl, client: client as never });
+  for (let n = 0; n < 3; n++) {
+    await assertRejects(() => delivery.deliver([createCommitted(n)]), Error, "did not answer");
+  }
+  assertEquals(requests, 1);
 });

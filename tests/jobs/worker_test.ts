@@ -183,19 +183,133 @@ Deno.test("a job is tried again after a growing delay, and dead after the last a
   });
 });
 
-Deno.test("PermanentJobError, and a payload that no longer fits, end a job at once", async () => {
+Deno.test("PermanentJobError ends a job at once", async () => {
   await withJobs(async (db) => {
-    const old = defineJob({ name: "index", schema: z.any() })(() => {});
     const job = defineJob({ name: "index", schema: Note })(() => {
       throw new PermanentJobError("rejected");
     });
-    await old.enqueue(db, { noteId: 5 });
     await job.enqueue(db, { noteId: "n1" });
     const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
-    assertEquals((await worker.runDue()).dead, 2);
-    const errors = (await listRows(db)).map(({ last_error }) => last_error);
-    assertEquals(errors[0]?.includes("noteId"), true);
-    assertEquals(errors[1], "PermanentJobError: rejected");
+    assertEquals((await worker.runDue()).dead, 1);
+    assertEquals((await listRows(db))[0].last_error, "PermanentJobError: rejected");
+  });
+});
+
+Deno.test("a payload that does not fit is left to a worker of its release for 15 minutes, and is dead then", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const restore = configureJobs({ clock });
+    try {
+      const ran: unknown[] = [];
+      const old = defineJob({ name: "index", schema: z.any() })(({ payload }) =>
+        void ran.push(payload)
+      );
+      const job = defineJob({ name: "index", schema: Note, retry: { maxAttempts: 1 } })(() => {});
+      const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+      const olderWorker = createJobWorker({ getDb: () => db, jobs: [old], ...QUIET });
+      await old.enqueueMany(db, [{ noteId: 5 }, { noteId: 6 }]);
+      assertEquals(await worker.runDue(), { done: 0, retried: 2, dead: 0, lost: 0 });
+      assertEquals((await listRows(db)).map(({ state, attempts }) => [state, attempts]), [
+        ["queued", 0],
+        ["queued", 0],
+      ]);
+      await clock.advance(15_000);
+      await olderWorker.runIds([(await listRows(db))[0].id]);
+      assertEquals(ran, [{ noteId: 5 }]);
+      await clock.advance(15 * 60_000);
+      assertEquals(await worker.runDue(), { done: 0, retried: 0, dead: 1, lost: 0 });
+      const [done, dead] = await listRows(db);
+      assertEquals([done.state, dead.state], ["done", "dead"]);
+      assertEquals(dead.last_error?.includes("noteId"), true);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("a worker leases a job when it can begin it, so that an attempt counts only then", async () => {
+  await withJobs(async (db) => {
+    let free = () => {};
+    const gate = new Promise<void>((resolve) => free = resolve);
+    let begun = 0;
+    const job = defineJob({ name: "slow", schema: z.number() })(async () => {
+      begun++;
+      await gate;
+    });
+    const ids = await job.enqueueMany(db, Array.from({ length: 10 }, (_, n) => n));
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], concurrency: 2, ...QUIET });
+    const running = [worker.runDue(), worker.runIds(ids)];
+    while (begun < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    const counts = Map.groupBy(await listRows(db), ({ state, attempts }) => `${state} ${attempts}`);
+    assertEquals(
+      Object.fromEntries([...counts].map(([key, rows]) => [key, rows.length])),
+      { "running 1": 4, "queued 0": 6 },
+    );
+    free();
+    await Promise.all(running);
+    assertEquals((await listRows(db)).map(({ state }) => state), Array(10).fill("done"));
+  });
+});
+
+Deno.test("jobs of a group with one time and position run one after the other, and hold back no other job", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "step", schema: z.number() })(() => {});
+    await job.enqueueMany(db, [1, 2, 3], { group: "g" });
+    await job.enqueue(db, 4);
+    // as two sandboxes write them
+    await db.execute(sql`update trellis_jobs set enqueued_at = '2026-01-01', position = 0`);
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], concurrency: 4, ...QUIET });
+    assertEquals((await worker.runDue()).done, 4);
+  });
+});
+
+Deno.test("a handler that ignores its signal does not run beside itself", async () => {
+  await withJobs(async (db) => {
+    let free = () => {};
+    const gate = new Promise<void>((resolve) => free = resolve);
+    let begun = 0;
+    const job = defineJob({
+      name: "deaf",
+      schema: z.null(),
+      timeoutSeconds: 1,
+      retry: { baseDelaySeconds: 0 },
+    })(async () => {
+      begun++;
+      await gate;
+    });
+    await job.enqueue(db, null);
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    // the time of the first attempt is up, and the second one does not begin
+    assertEquals(await worker.runDue(), { done: 0, retried: 2, dead: 0, lost: 0 });
+    assertEquals(begun, 1);
+    const [row] = await listRows(db);
+    assertEquals([row.state, row.attempts], ["queued", 1]);
+    assertEquals(row.last_error?.includes("ignores the signal"), true);
+    free();
+  });
+});
+
+Deno.test("enqueue() refuses what JSON cannot hold, with its path", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: z.any() })(() => {});
+    const refused: [unknown, string][] = [
+      [new Map(), "_form"],
+      [{ tags: new Set(["a"]) }, "tags"],
+      [{ notes: [{ body: new Uint8Array(2) }] }, "notes.0.body"],
+      [{ notes: [1, Number.NaN] }, "notes.1"],
+      [{ then: () => {} }, "then"],
+      [{ match: /a/ }, "match"],
+    ];
+    for (const [payload, path] of refused) {
+      const error = await assertRejects(() => job.enqueue(db, payload), ValidationError);
+      assertEquals(Object.keys(error.errors ?? {}), [path]);
+    }
+    await job.enqueue(db, {
+      at: new Date(0),
+      url: new URL("https://example.com"),
+      none: undefined,
+    });
+    assertEquals((await listRows(db)).length, 1);
   });
 });
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { createRouteTable, type LocalRoute } from "../../cli/dev/http/route_table.ts";
+import { createRouteTable, type LocalRoute } from "../../testing/gateway/route_table.ts";
 import { compareRoutes, parseRouteKey, type RoutePattern } from "../../router/route_key.ts";
 import { createRouteMatcher } from "../../router/route_matcher.ts";
 import { testSeed } from "../support/seed.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { startGateway } from "../../cli/dev/gateway.ts";
-import type { LocalRoute } from "../../cli/dev/http/route_table.ts";
+import type { LocalRoute } from "../../testing/gateway/route_table.ts";
 import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import {
   getStreamingHandler,

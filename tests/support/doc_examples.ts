@@ -93,14 +93,24 @@ export function toModule({ file, code }: DocExample, root: string): string {
   for (const line of code.split("\n")) {
     isImport ||= line.startsWith("import ");
     if (isImport) imports.push(line.replace(' from "./', ` from "${new URL(".", root + file)}`));
-    else body.push(line.replace("export default ", "void ").replace(/^export /, ""));
+    else body.push(toStatement(line));
     if (line.endsWith(";")) isImport = false;
   }
   return [
-    ...imports,
+    ...imports.filter((line) => line !== TEST_IMPORT),
+    ...imports.includes(TEST_IMPORT) ? [TEST_FUNCTION] : [],
     "export async function run(): Promise<void> {",
     ...body,
     "}",
     "",
   ].join("\n");
+}
+
+/** A test of an example runs as a part of the test that runs the example. */
+const TEST_IMPORT = 'import { test } from "node:test";';
+const TEST_FUNCTION = "const test = (_name: string, run: () => Promise<void>) => run();";
+
+function toStatement(line: string): string {
+  return line.replace("export default ", "void ").replace(/^export /, "")
+    .replace(/^test\(/, "await test(");
 }

@@ -7,10 +7,9 @@ import { withEnv } from "./with_env.ts";
 /** Runs work on PostgreSQL with snapshots, and on the stand-in for the distributed provider over it. */
 export async function onEachEngine(
   work: (name: string, config: DatabaseConfig) => Promise<void>,
+  settings: readonly string[] = ["default_transaction_isolation=repeatable read"],
 ): Promise<void> {
-  const postgres: TestPostgres = await startPostgres({
-    settings: ["default_transaction_isolation=repeatable read"],
-  });
+  const postgres: TestPostgres = await startPostgres({ settings });
   const restore = setLogOutput(() => {});
   try {
     const direct = {

@@ -230,3 +230,27 @@ Deno.test("a schema may refer through z.lazy to one that is declared further dow
   );
   assertEquals(JSON.parse(result.body), { a: ["1"] });
 });
+
+Deno.test("a body that the schema makes optional can be empty or null", async () => {
+  const event = (body?: unknown) =>
+    createRestApiEvent({
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      ...body !== undefined && { body },
+    });
+  const Fields = z.object({ title: z.string() });
+  const cases: [z.ZodType, unknown, [number, unknown]][] = [
+    [Fields.optional(), undefined, [200, undefined]],
+    [Fields.optional(), "null", [200, undefined]],
+    [Fields.nullable(), "null", [200, null]],
+    [Fields.default({ title: "Milk" }), "null", [200, { title: "Milk" }]],
+    [Fields.optional(), { title: "Tea" }, [200, { title: "Tea" }]],
+    [Fields, undefined, [400, undefined]],
+    [Fields, "null", [400, undefined]],
+    [Fields.optional(), {}, [400, undefined]],
+  ];
+  for (const [schema, body, expected] of cases) {
+    const { status, seen } = await ask({ schema }, event(body));
+    assertEquals([status, seen?.body], expected);
+  }
+});

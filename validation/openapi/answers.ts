@@ -4,20 +4,18 @@ import type { Components } from "./components.ts";
 
 const ERROR_FIELDS = {
   message: { type: "string", description: "What happened, in words that may be shown" },
-  code: { type: "string", enum: Object.keys(ERROR_CODES), description: "What to switch on" },
+  // open, so that a client which is older than a code can read it
+  code: {
+    type: "string",
+    "x-extensible-enum": Object.keys(ERROR_CODES),
+    description: "What to switch on. Later versions can add codes",
+  },
   requestId: { type: "string", description: "The id of the invocation, for support" },
   correlationId: { type: "string", description: "The id that the log lines have too" },
 } as const;
 
 const ERROR: JsonSchema = {
   description: "The body of every error",
-  type: "object",
-  properties: ERROR_FIELDS,
-  required: Object.keys(ERROR_FIELDS),
-};
-
-const VALIDATION_ERROR: JsonSchema = {
-  description: "What is wrong with a request",
   type: "object",
   properties: {
     ...ERROR_FIELDS,
@@ -105,9 +103,7 @@ export class SharedAnswers {
     }
     const content = {
       "application/json": {
-        schema: status === 400
-          ? this.#components.own("ValidationError", VALIDATION_ERROR)
-          : this.#components.own("Error", ERROR),
+        schema: this.#components.own("ApiError", ERROR),
       },
     };
     if (description !== undefined) return { description, ...headers, content };

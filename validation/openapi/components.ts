@@ -14,6 +14,14 @@ export interface ComponentsOptions {
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
 
+/** How a schema becomes part of a document. */
+interface Adoption {
+  readonly direction: Direction;
+  /** True if the schema itself is written where it is used, although it has a name. */
+  readonly isInline: boolean;
+  readonly allowsFiles: boolean;
+}
+
 /** A shared schema in each direction. */
 type Shared = { readonly schema: $ZodType | undefined } & { [D in Direction]?: JsonSchema };
 
@@ -40,9 +48,20 @@ export class Components {
    * @param schema The schema.
    * @param direction Which way its values go.
    * @param fallback An unused name, for a schema that refers to itself and has no name.
+   * @param allowsFiles True for a body of `multipart/form-data`.
    */
-  describe(schema: $ZodType, direction: Direction, fallback: string): JsonSchema {
-    return this.#once(schema, direction, () => this.#adopt(schema, direction, fallback, false));
+  describe(
+    schema: $ZodType,
+    direction: Direction,
+    fallback: string,
+    allowsFiles = false,
+  ): JsonSchema {
+    const options = { direction, isInline: false, allowsFiles };
+    return this.#once(
+      schema,
+      allowsFiles ? "form" : direction,
+      () => this.#adopt(schema, fallback, options),
+    );
   }
 
   /**
@@ -52,7 +71,8 @@ export class Components {
    * @param fallback A name that no other schema has.
    */
   describeFields(schema: $ZodType, fallback: string): JsonSchema {
-    return this.#once(schema, "fields", () => this.#adopt(schema, "input", fallback, true));
+    const options = { direction: "input", isInline: true, allowsFiles: false } as const;
+    return this.#once(schema, "fields", () => this.#adopt(schema, fallback, options));
   }
 
   /**
@@ -95,7 +115,9 @@ export class Components {
       pending.push(...referencesIn(json));
     }
     const schemas = Object.fromEntries([...needed].sort(([a], [b]) => a < b ? -1 : 1));
-    return { document: replaceReferences(document, final), schemas };
+    const finished = { document: replaceReferences(document, final), schemas };
+    completeDiscriminators(finished, schemas);
+    return finished;
   }
 
   #once(schema: $ZodType, kind: string, describe: () => JsonSchema): JsonSchema {
@@ -104,7 +126,11 @@ export class Components {
     return known[kind] ??= describe();
   }
 
-  #adopt(schema: $ZodType, direction: Direction, fallback: string, isInline: boolean): JsonSchema {
+  #adopt(
+    schema: $ZodType,
+    fallback: string,
+    { direction, isInline, allowsFiles }: Adoption,
+  ): JsonSchema {
     const { schemaNames, onIssue } = this.#options;
     const owners = new Map<string, $ZodType>();
 
@@ -119,6 +145,7 @@ export class Components {
       const { $defs = {}, ...root } = convertSchema(schema, {
         direction,
         getName,
+        allowsFiles,
         onIssue,
       }) as
         & JsonSchema
@@ -258,6 +285,35 @@ function referencesIn(value: unknown, found: string[] = []): string[] {
     else if (!isData(key, inner)) referencesIn(inner, found);
   }
   return found;
+}
+
+/**
+ * Writes the `mapping` of each `discriminator`. Only references can be variants (OpenAPI 3.1, section 4.8.25), and only texts can be values: a
+ * discriminator without them is removed. Variants whose values are booleans are not exclusive without their literals.
+ */
+function completeDiscriminators(value: unknown, schemas: Record<string, JsonSchema>): void {
+  if (typeof value !== "object" || value === null) return;
+  const json = value as JsonSchema;
+  const { propertyName } = (json.discriminator ?? {}) as { propertyName?: string };
+  if (typeof propertyName === "string" && Array.isArray(json.oneOf)) {
+    const pairs = (json.oneOf as JsonSchema[]).flatMap((variant) => {
+      const { $ref } = variant as { $ref?: string };
+      const { properties } = $ref === undefined ? variant : schemas[$ref.slice(PREFIX.length)];
+      const field = (properties as Record<string, JsonSchema> | undefined)?.[propertyName] ?? {};
+      const values = field.enum as unknown[] | undefined ?? [field.const];
+      return values.map((each) => [each, $ref] as const);
+    });
+    if (pairs.every(([each, $ref]) => typeof each === "string" && $ref !== undefined)) {
+      json.discriminator = { propertyName, mapping: Object.fromEntries(pairs) };
+    } else delete json.discriminator;
+    if (pairs.some(([each]) => each === undefined)) {
+      json.anyOf = json.oneOf;
+      delete json.oneOf;
+    }
+  }
+  for (const [key, inner] of Object.entries(json)) {
+    if (!isData(key, inner)) completeDiscriminators(inner, schemas);
+  }
 }
 
 /** A field may have such a name too: then it is described by an object. */

@@ -21,6 +21,8 @@ export interface ConvertOptions {
   readonly direction: Direction;
   /** The name of a shared schema; `undefined` for a schema that is written where it is used. */
   getName(schema: $ZodType): string | undefined;
+  /** True for bodies of `multipart/form-data`, which can have files. */
+  readonly allowsFiles?: boolean;
   /** Hears what JSON cannot carry; the document says `{}` there. */
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
@@ -44,14 +46,15 @@ const NOT_JSON: Readonly<Record<string, string>> = {
 /**
  * A schema as JSON Schema 2020-12 for a document about HTTP. Other than zod's own conversion, an object that drops what it
  * does not know is open in both directions, so that a schema is the same in requests and answers; a default that is computed again
- * for each request is left out; dates are texts.
+ * for each request is left out; dates are texts; whole numbers have the format that holds them; a literal of a boolean is a boolean, with
+ * `x-const`, because generators of other languages have no enums of booleans.
  *
  * @param schema The schema.
  * @param options Direction and names.
  * @returns The schema, with the named ones in `$defs`.
  */
 export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSchema {
-  const { direction, getName, onIssue } = options;
+  const { direction, getName, allowsFiles = false, onIssue } = options;
   const issues: { part: $ZodType; path: string; message: string }[] = [];
   const madeByTransform = new Set<$ZodType>();
 
@@ -86,6 +89,25 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
         // what z.int() adds says no more than "integer"
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        if (jsonSchema.type === "integer") jsonSchema.format ??= getIntegerFormat(jsonSchema);
+        break;
+      case "literal":
+        describeLiteral(jsonSchema);
+        break;
+      case "union":
+        if ("discriminator" in def) {
+          jsonSchema.discriminator = { propertyName: def.discriminator };
+        }
+        joinLiterals(jsonSchema);
+        break;
+      case "file":
+        if (!allowsFiles) {
+          issue(
+            direction === "input"
+              ? "JSON has no files: set bodyParser: createMultipartParser()"
+              : "JSON has no files: send a URL of the file",
+          );
+        }
         break;
       case "undefined":
       case "void":
@@ -100,6 +122,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
         break;
       case "pipe":
         if (def.in._zod.def.type === "transform") madeByTransform.add(def.out);
+        if (direction === "input") describeTexts(zodSchema, jsonSchema);
         break;
       default:
         if (Object.hasOwn(NOT_JSON, def.type)) issue(NOT_JSON[def.type]);
@@ -119,6 +142,49 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
     if (direction === "output" || !madeByTransform.has(part)) onIssue?.({ schema, path, message });
   }
   return json;
+}
+
+/** The bounds of a signed number of 32 bits. */
+const INT32 = { min: -(2 ** 31), max: 2 ** 31 - 1 } as const;
+
+/** Returns `int32` if the bounds of a schema fit 32 bits: generators take a number without a format for that. */
+function getIntegerFormat(json: JsonSchema): "int32" | "int64" {
+  const min = json.exclusiveMinimum ?? json.minimum ?? -Infinity;
+  const max = json.exclusiveMaximum ?? json.maximum ?? Infinity;
+  return Number(min) >= INT32.min && Number(max) <= INT32.max ? "int32" : "int64";
+}
+
+function describeLiteral(json: JsonSchema): void {
+  const values = "const" in json ? [json.const] : json.enum as unknown[] ?? [];
+  if (values.length > 0 && values.every((value) => typeof value === "boolean")) {
+    delete json.const;
+    delete json.enum;
+    if (values.length === 1) json["x-const"] = values[0];
+  }
+  if (values.length > 0 && values.every(Number.isInteger)) json.type = "integer";
+}
+
+/** Writes a union of texts or of numbers as `enum`. */
+function joinLiterals(json: JsonSchema): void {
+  const parts = json.anyOf as JsonSchema[] | undefined;
+  const [type] = new Set(parts?.map((part) => part.type));
+  if (parts === undefined || typeof type !== "string" || type === "boolean") return;
+  const isLiteral = (part: JsonSchema) =>
+    part.type === type && Object.keys(part).length === 2 && ("const" in part || "enum" in part);
+  if (!parts.every(isLiteral)) return;
+  delete json.anyOf;
+  const values = parts.flatMap((part) => "const" in part ? [part.const] : part.enum as unknown[]);
+  Object.assign(json, { type, enum: [...new Set(values)] });
+}
+
+/** Writes the texts that `z.stringbool()` accepts. A schema that was derived from it does not have them itself. */
+function describeTexts(schema: $ZodType, json: JsonSchema): void {
+  for (let at: $ZodType | undefined = schema; at !== undefined; at = at._zod.parent) {
+    const { truthy, falsy } = at._zod.bag as { truthy?: string[]; falsy?: string[] };
+    if (truthy === undefined || falsy === undefined) continue;
+    json.enum = [...truthy, ...falsy];
+    return;
+  }
 }
 
 function isCoerced(def: object): boolean {

@@ -3,7 +3,7 @@ import type { JsonSchema } from "./json_schema.ts";
 import { SharedAnswers } from "./answers.ts";
 import { Components } from "./components.ts";
 import type { SchemaIssue } from "./convert.ts";
-import { describeOperation, getSignatureScheme } from "./operation.ts";
+import { describeOperation, getSignatureScheme, getTag } from "./operation.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** Description of the API. */
@@ -104,7 +104,7 @@ const ANY = ["get", "post", "put", "patch", "delete"] as const;
  *
  * @param info Name and version.
  * @param routes The operations and where they are. Those with `openapi.hidden` are left out.
- * @param servers Base addresses.
+ * @param servers Base addresses. By default the host of the document.
  * @param options Names of schemas, and a callback for errors.
  * @returns A plain object, the same for the same input.
  * @throws {TypeError} When two operations have the same method and path, or the same `operationId`, or two schemas that are
@@ -124,7 +124,7 @@ const ANY = ["get", "post", "put", "patch", "delete"] as const;
 export function buildOpenApiDocument(
   info: OpenApiInfo,
   routes: readonly ApiRoute[],
-  servers?: readonly (string | OpenApiServer)[],
+  servers: readonly (string | OpenApiServer)[] = ["/"],
   options: OpenApiOptions = {},
 ): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
@@ -147,13 +147,13 @@ export function buildOpenApiDocument(
         throw new TypeError(`Two operations have the route ${route.method} ${route.path}`);
       }
       const id = isAny(route) ? `${operationId}_${method}` : operationId;
-      item[method] = describeOperation(path, route.operation, id, {
+      item[method] = describeOperation(method, path, route.operation, id, {
         components,
         answers,
         onIssue: options.onIssue,
       });
     }
-    for (const tag of route.operation.openapi.tags ?? []) tags.add(tag);
+    for (const tag of route.operation.openapi.tags ?? [getTag(path)]) tags.add(tag);
   }
   const schemes = new Set(shown.map(({ operation }) => operation.auth.replace(/-optional$/, "")));
   const additional = (options.additionalSchemas ?? []).map((schema, index) =>
@@ -164,12 +164,7 @@ export function buildOpenApiDocument(
   return {
     openapi: `${options.version ?? "3.1"}.0`,
     info,
-    ...(servers &&
-      {
-        servers: servers.map((server) =>
-          typeof server === "string" ? { url: server } : { ...server }
-        ),
-      }),
+    servers: servers.map((server) => typeof server === "string" ? { url: server } : { ...server }),
     ...(tags.size > 0 && { tags: [...tags].sort().map((name) => ({ name })) }),
     paths: document.paths,
     components: {

@@ -1,4 +1,5 @@
-import type { $ZodType } from "zod/v4/core";
+import type { $ZodType, $ZodTypes } from "zod/v4/core";
+import { KEY_HEADER_PATTERN } from "../../core/idempotency.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { getTitle, type SharedAnswers } from "./answers.ts";
 import type { Components } from "./components.ts";
@@ -19,12 +20,14 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
  * An operation object.
  *
+ * @param method `get`
  * @param path `/notes/{noteId}`
  * @param operation What its handler declares.
  * @param operationId Its name, which no other operation has.
  * @param context What it shares with others.
  */
 export function describeOperation(
+  method: string,
   path: string,
   operation: RegisteredOperation,
   operationId: string,
@@ -36,17 +39,22 @@ export function describeOperation(
   const parameters = getParameters(path, operation, operationId, context);
   return {
     operationId,
-    ...(summary && { summary }),
+    summary: summary ?? `${method.toUpperCase()} ${path}`,
     ...(description && { description }),
-    ...(tags && { tags: [...tags] }),
+    tags: tags === undefined ? [getTag(path)] : [...tags],
     ...(deprecated && { deprecated }),
     ...(parameters.length > 0 && { parameters }),
     ...(schema && {
       requestBody: {
-        required: true,
+        required: !isOptionalBody(schema),
         content: {
           [operation.bodyType ?? "application/json"]: {
-            schema: components.describe(schema, "input", `${operationId}Body`),
+            schema: components.describe(
+              schema,
+              "input",
+              `${operationId}Body`,
+              operation.bodyType !== undefined,
+            ),
           },
         },
       },
@@ -54,6 +62,18 @@ export function describeOperation(
     security: getSecurity(operation),
     responses: getResponses(path, operation, operationId, context),
   };
+}
+
+/** Returns the group of an operation without tags: the first part of its path that is a name. */
+export function getTag(path: string): string {
+  const names = path.split("/").filter((part) => part !== "" && !part.startsWith("{"));
+  return names.find((name) => !/^(?:api|v\d+)$/.test(name)) ?? names[0] ?? "default";
+}
+
+/** Checks for a body that can be left out. A transform at the start accepts anything: it says nothing. */
+function isOptionalBody(schema: $ZodType): boolean {
+  const { optin, def } = schema._zod as $ZodTypes["_zod"];
+  return optin !== undefined && !(def.type === "pipe" && def.in._zod.def.type === "transform");
 }
 
 function jsonContent(schema: JsonSchema): Record<string, unknown> {
@@ -116,7 +136,7 @@ function describeKeyHeader(required: boolean): Record<string, unknown> {
     description:
       "Names the request, such as with a UUID. Sent again with the same key, it is executed " +
       "once, and answered with the same response and the header Idempotency-Replayed.",
-    schema: { type: "string", minLength: 1, maxLength: 255 },
+    schema: { type: "string", pattern: KEY_HEADER_PATTERN },
   };
 }
 

@@ -4,9 +4,9 @@ import { isTrellis } from "../../sources/package_specifier.ts";
 import type { FunctionFile } from "../../discovery/function_files.ts";
 import type { loadEsbuild } from "../../sources/load_esbuild.ts";
 import type { OwnCode, PackageImport, PackageImports } from "../../sources/own_code.ts";
-import type { SchemaLabels } from "./label_schemas.ts";
+import { LABEL, type SchemaLabels } from "./label_schemas.ts";
 import { readSchemas, type ZodUse } from "./read_schemas.ts";
-import { writeSchemaModule } from "./source_program.ts";
+import { writeSchemaModule } from "./schema_module.ts";
 import { LOADER, RUNTIME } from "./specifiers.ts";
 
 /** The schemas of functions that are compiled ahead of time. */
@@ -66,7 +66,13 @@ export async function compileSchemas(
       uses.set(fn.name, { keys, originals: schemas.renderSchemas(getKey) });
     }
   }
-  const values = await evaluate(uses, options);
+  const values = await evaluateSound(uses, options, (label) => {
+    const places = found.flatMap(({ code, schemas }) => {
+      const node = schemas.used.get(label)?.node;
+      return node === undefined ? [] : code.findPosition(node.start) ?? [];
+    });
+    return places.length === 0 ? getKey(label) : `${places[0].file}:${places[0].line}`;
+  });
   const modules = new Map<string, string>();
   const reasons = new Map<string, string>();
   for (const [key, value] of Object.entries(values)) {
@@ -114,9 +120,34 @@ function findOtherReason(
 
 function writeModule(value: unknown, key: string): ReturnType<typeof writeSchemaModule> {
   const isSchema = typeof value === "object" && value !== null && "_zod" in value;
-  return isSchema
-    ? writeSchemaModule(value as $ZodType, key, { runtime: RUNTIME, loader: LOADER })
-    : { reason: "it is not a schema" };
+  if (!isSchema) return { reason: "it is not a schema" };
+  try {
+    return writeSchemaModule(value as $ZodType, key, { runtime: RUNTIME, loader: LOADER });
+  } catch (error) {
+    // zod reads shapes late
+    return { reason: (error as Error).message };
+  }
+}
+
+/** Evaluates the schemas of all functions except those with a schema that throws, which get the reason. */
+async function evaluateSound(
+  uses: Map<string, FunctionUse>,
+  options: CompileOptions,
+  getPlace: (label: number) => string,
+): Promise<Readonly<Record<string, unknown>>> {
+  for (;;) {
+    try {
+      return await evaluate(uses, options);
+    } catch (error) {
+      const { label, message } = error as Error & { readonly label?: number };
+      const failed = [...uses].filter(([, use]) =>
+        label !== undefined && "originals" in use && use.originals.includes(`${LABEL}(${label},`)
+      );
+      if (label === undefined || failed.length === 0) throw error;
+      const reason = `${getPlace(label)}: ${message}`;
+      for (const [name] of failed) uses.set(name, { reason });
+    }
+  }
 }
 
 /** Evaluates schemas: bundles them with zod, and runs the bundle. */

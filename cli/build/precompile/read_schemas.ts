@@ -140,7 +140,10 @@ class SchemaReader implements FunctionSchemas {
     );
     return [
       ...imports.map(renderImport),
-      `const ${LABEL} = (label, create) => create();`,
+      // names the innermost schema that fails
+      `const ${LABEL} = (label, create) => {
+        try { return create(); } catch (error) { throw Object.assign(error, { label: error.label ?? label }); }
+      };`,
       ...variables.map(({ declarator }) => `const ${this.#textOf(declarator)};`),
       `export const schemas = { ${members.join(", ")} };\n`,
     ].join("\n");
@@ -197,7 +200,11 @@ class SchemaReader implements FunctionSchemas {
         }
         return false;
       }
-      if (getMemberName(node) === "schema" && !isWritten(node, this.#code.parentOf(node))) {
+      const isDefined = node.type === "MethodDefinition" || node.type === "PropertyDefinition";
+      if (
+        getMemberName(node) === "schema" && !isDefined &&
+        !isWritten(node, this.#code.parentOf(node))
+      ) {
         this.uses.push({ node, message: "a schema is read from an object" });
       }
       if (node.type === "Identifier" && isReference(node, this.#code.parentOf(node))) {

@@ -11,7 +11,7 @@ import {
 } from "../../discovery/function_files.ts";
 import type { FunctionNaming } from "../../discovery/function_naming.ts";
 import type { Route } from "../../../router/define_router.ts";
-import { importFile } from "../../sources/import_file.ts";
+import { importFile } from "../../discovery/import_file.ts";
 import { BuildError, toLoadError } from "../../sources/build_error.ts";
 import { bundleFunction } from "../../sources/local_bundle.ts";
 import { getStamp, type Inputs, isChanged } from "../../sources/file_stamps.ts";

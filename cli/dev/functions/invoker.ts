@@ -1,12 +1,17 @@
 import type { AuthorizerContext, ProxyResult, RestApiEvent } from "../../../core/http/lambda.ts";
 import { getStreamingHandler, type ResponseSink } from "../../../core/http/streaming.ts";
 import type { RegisteredOperation } from "../../../validation/openapi/registry.ts";
-import { createRequestAuthorizerEvent } from "../../../testing/gateway_events.ts";
+import {
+  GatewayError,
+  runAuthorizer,
+  selectAuthorizer,
+  toAuthorizerEvent,
+} from "../../../testing/gateway/run_authorizer.ts";
 import type { FunctionFile } from "../../discovery/function_files.ts";
 import type { FunctionStore, LoadedFunction } from "./function_store.ts";
+import { BuildError } from "../../sources/build_error.ts";
 import { createLocalContext } from "../http/http_server.ts";
 import type { Call, CallStart, Recorder } from "./recorder.ts";
-import { GatewayError, runAuthorizer, selectAuthorizer } from "./run_authorizer.ts";
 import { toSafeInput, toSafeOutput } from "./safe_copy.ts";
 
 /** The outcome of an invocation without an HTTP client. */
@@ -107,7 +112,7 @@ export class Invoker {
       const { handler } = loaded;
       const operation = getOperation(loaded, fn);
       if (operation?.auth.startsWith("authorizer")) {
-        const context = await authorize(this, selectAuthorizer(store, authorizer), event);
+        const context = await authorize(this, selectAuthorizer(store.list(), authorizer), event);
         if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
       }
       const context = createLocalContext(fn.name, loaded.resources ?? operation?.resources);
@@ -161,17 +166,12 @@ async function authorize(
   event: RestApiEvent,
 ): Promise<AuthorizerContext | undefined> {
   if (fn === undefined) return undefined;
-  const authorizerEvent = {
-    ...createRequestAuthorizerEvent({ method: event.httpMethod, path: event.path }),
-    headers: event.headers,
-    multiValueHeaders: event.multiValueHeaders,
-    queryStringParameters: event.queryStringParameters,
-    multiValueQueryStringParameters: event.multiValueQueryStringParameters,
-    pathParameters: event.pathParameters,
-    requestContext: event.requestContext,
-  };
   const title = `authorize ${event.httpMethod} ${event.path}`;
-  return await runAuthorizer(() => invoker.invoke(fn, authorizerEvent, { title }));
+  return await runAuthorizer(async () => {
+    const outcome = await invoker.invoke(fn, toAuthorizerEvent(event), { title });
+    if (outcome.error instanceof BuildError) throw outcome.error;
+    return outcome;
+  });
 }
 
 function checkResult(fn: FunctionFile, result: unknown): ProxyResult {

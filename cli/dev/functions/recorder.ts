@@ -5,6 +5,7 @@ import { redactText } from "../../../observability/redact_text.ts";
 import type { Span } from "../../../observability/span.ts";
 import { onSpanEnd } from "../../../observability/tracer.ts";
 import type { FunctionKind } from "../../discovery/function_kinds.ts";
+import type { RecordedStatement } from "./statement_recorder.ts";
 
 /** A log line that a function wrote. */
 export interface LogLine {
@@ -48,6 +49,8 @@ export interface Call {
   note?: string;
   readonly logs: LogLine[];
   readonly spans: RecordedSpan[];
+  /** The statements that it sent to an embedded local database. */
+  readonly statements: RecordedStatement[];
   readonly metrics: Record<string, unknown>[];
   /** Headers and body, or the event; without credentials. */
   input?: unknown;
@@ -80,6 +83,7 @@ export type DevEvent =
   | { readonly type: "sent"; readonly sent: unknown }
   | { readonly type: "mail"; readonly mail: SentMail }
   | { readonly type: "functions" }
+  | { readonly type: "migrations" }
   | { readonly type: "log"; readonly log: LogLine };
 
 /** Keeps the last calls with their log lines, metrics and spans. */
@@ -92,6 +96,8 @@ export interface Recorder {
   show(call: Call): void;
   /** Ends a call. */
   end(call: Call, outcome: Pick<Call, "status" | "isFailed" | "note" | "output">): void;
+  /** Keeps a statement with the call that is running. */
+  keepStatement(statement: RecordedStatement): void;
   /** Runs work in the context of a call: its log lines, metrics and spans are recorded with it. */
   run<T>(call: Call, work: () => T): T;
   /** Notifies listeners. */
@@ -176,6 +182,10 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
       });
       update(call);
     },
+    keepStatement(statement): void {
+      const statements = current.getStore()?.statements;
+      if (statements !== undefined && statements.length < MAX_LINES) statements.push(statement);
+    },
     run: (call, work) => current.run(call, work),
     listen(listener) {
       listeners.add(listener);
@@ -198,6 +208,7 @@ function createCall(start: CallStart): Call {
     isFailed: false,
     logs: [],
     spans: [],
+    statements: [],
     metrics: [],
   };
 }

@@ -1,6 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../../../core/http/correlation_id.ts";
 import { buildErrorResponse } from "../../../core/http/error_response.ts";
@@ -15,9 +21,13 @@ import {
 import { Invocation } from "../../../observability/invocation.ts";
 import { resumeInvocation } from "../../../observability/invocation_context.ts";
 import { logError } from "../../../observability/logger.ts";
+import type { GatewayRequest } from "../../../testing/gateway/to_event.ts";
 
 /** Limit of API Gateway for the body of a request (REST API quotas). */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+/** Older versions of Node ignore it, and upgrade to anything. */
+const SERVER_OPTIONS: ServerOptions = { shouldUpgradeCallback: offersWebSocket } as object;
 
 /** Handles a request; a thrown error becomes the response. */
 export type LocalHandler = (
@@ -39,7 +49,10 @@ export interface Gateway {
   readonly url: string;
   /** The port that it listens on. */
   readonly port: number;
-  /** Sets what answers WebSocket handshakes; without it they are refused. */
+  /**
+   * Sets what answers WebSocket handshakes. Requests that offer another protocol, such as h2c, are served as HTTP/1.1,
+   * because a server need not upgrade (RFC 9110, section 7.8).
+   */
   onUpgrade(accept: UpgradeHandler): void;
   /** Stops listening, closes open connections and resolves when all are closed. */
   stop(): Promise<void>;
@@ -56,10 +69,11 @@ export interface Gateway {
 export async function listenOnLoopback(handle: LocalHandler, port: number): Promise<Gateway> {
   // Deno 2.9 calls the listener in the async context of an earlier request that loaded a module
   const inOwnContext = AsyncLocalStorage.snapshot();
-  const server = createServer((request, response) => {
+  const server = createServer(SERVER_OPTIONS, (request, response) => {
     inOwnContext(answer, request, response).catch((error) => {
       // a streamed response is cut off; its error was logged by the function
-      if (response.headersSent) response.destroy();
+      const hasClientLeft = request.destroyed && !request.complete;
+      if (response.headersSent || hasClientLeft) response.destroy();
       else sendResult(response, toFailure(request, error));
     });
   });
@@ -73,16 +87,29 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
 
   await listen(server, port);
   const address = server.address() as { port: number };
+  // the server does not close them
+  const upgraded = new Set<Duplex>();
   return {
     port: address.port,
     url: `http://127.0.0.1:${address.port}`,
     onUpgrade(accept): void {
       server.on("upgrade", (request, socket, head) => {
+        upgraded.add(socket);
+        socket.on("close", () => upgraded.delete(socket));
+        const refuse = (status: string, body = "") =>
+          socket.end(
+            `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+          );
+        if (!offersWebSocket(request)) {
+          return refuse(
+            "501 Not Implemented",
+            "Send HTTP/1.1 without Upgrade, or use Node 24.9 or later",
+          );
+        }
         try {
           assertLoopback(request);
         } catch {
-          socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-          return;
+          return refuse("403 Forbidden");
         }
         inOwnContext(accept, request, socket, head);
       });
@@ -91,9 +118,14 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        for (const socket of upgraded) socket.destroy();
       });
     },
   };
+}
+
+function offersWebSocket({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
 }
 
 function listen(server: Server, port: number): Promise<void> {
@@ -181,6 +213,17 @@ export async function readBody(
     throw new PayloadTooLargeError(`The request body exceeds ${maxBytes / 1024 / 1024} MB`);
   }
   return Buffer.concat(chunks);
+}
+
+/** Converts a request of this server to one of the gateway. */
+export function toGatewayRequest(request: IncomingMessage, url: URL): GatewayRequest {
+  const { method = "GET", rawHeaders, socket } = request;
+  const headers = Array.from(
+    { length: rawHeaders.length / 2 },
+    (_, at): [string, string] => [rawHeaders[2 * at], rawHeaders[2 * at + 1]],
+  );
+  const readWhole = () => readBody(request);
+  return { method, url, headers, sourceIp: socket.remoteAddress, readBody: readWhole };
 }
 
 /** Returns the method that a preflight request asks for. */

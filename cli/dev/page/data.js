@@ -48,24 +48,77 @@ function showTables(tables) {
   panel.replaceChildren(el("div", { class: "split" }, list, rows));
   const before = buttons.find(({ dataset }) => dataset.key === shown);
   if (before !== undefined) before.click();
-  else rows.append(renderEmpty("Choose a table. This view is read-only."));
+  else rows.append(renderEmpty("Choose a table."));
 }
 
 function showRows(place, table, offset) {
   shown = `${table.schema}.${table.name}`;
   return fill(place, async () => {
-    const { columns, rows, rowCount } = await ask(
-      `tables/${encodeURIComponent(table.schema)}/${
-        encodeURIComponent(table.name)
-      }?offset=${offset}`,
-    );
+    const path = `tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}`;
+    const { columns, rows, keys, rowCount } = await ask(`${path}?offset=${offset}`);
     const heads = columns.map(({ name, type }) => [name, el("small", {}, type)]);
-    const cells = rows.map((row) =>
-      row.map((value) => value ?? el("span", { class: "dim" }, "null"))
+    const cells = rows.map((row, at) =>
+      row.map((value, index) =>
+        renderCell({ path, column: columns[index], key: keys?.[at], value })
+      )
     );
     return [
-      renderTable(table.name, heads, cells, `Rows of ${table.name}`),
       renderPager({ offset, count: rowCount, what: "rows" }, (to) => showRows(place, table, to)),
+      renderTable(table.name, heads, cells, `Rows of ${table.name}`),
     ];
   });
+}
+
+/** Creates the content of a cell: a text, or a button that changes the value in place. */
+function renderCell({ path, column, key, value }) {
+  const text = value ?? el("span", { class: "dim" }, "null");
+  // a long value is cut
+  if (key === undefined || !column.isEditable || value?.endsWith("…")) return text;
+  const place = el("div", {});
+  const show = (current) => {
+    const button = el(
+      "button",
+      { "aria-label": `Change ${column.name}: ${current ?? "null"}` },
+      current ?? el("span", { class: "dim" }, "null"),
+    );
+    button.addEventListener("click", () => edit(current));
+    place.replaceChildren(button);
+    return button;
+  };
+  const edit = (current) => {
+    const input = el("input", { type: "text", "aria-label": column.name, autocomplete: "off" });
+    input.value = current ?? "";
+    const status = el("span", { class: "bad", role: "alert" });
+    async function save(next) {
+      try {
+        const { value: saved } = await ask(path, {
+          method: "POST",
+          body: JSON.stringify({ key, column: column.name, value: next }),
+        });
+        show(saved).focus();
+      } catch (error) {
+        status.textContent = error.message;
+      }
+    }
+    const form = el(
+      "form",
+      {},
+      input,
+      el("button", { class: "primary" }, "Save"),
+      el("button", { type: "button", onclick: () => void save(null) }, "Null"),
+      el("button", { type: "button", onclick: () => show(current).focus() }, "Cancel"),
+      status,
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void save(input.value);
+    });
+    form.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") show(current).focus();
+    });
+    place.replaceChildren(form);
+    input.focus();
+  };
+  show(value);
+  return place;
 }

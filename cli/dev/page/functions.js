@@ -1,3 +1,4 @@
+import { quote } from "./copies.js";
 import { ask, block, byId, el } from "./dom.js";
 import { renderBad, renderEmpty, renderRow } from "./parts.js";
 import { open as openTab } from "./tabs.js";
@@ -160,9 +161,4 @@ function showResult(place, { callId, durationMs, result, error, failures = [] })
       }, "Show logs"),
     ),
   );
-}
-
-/** Quotes a word for a POSIX shell. */
-function quote(text) {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -23,11 +23,13 @@ export function resetMails(mails) {
 }
 
 /** Renders a mail. */
-export function showMail({ to, subject, text, html, at, links }) {
+export function showMail({ id, to, subject, text, html, at, links }) {
+  const place = el("div", {});
   const detail = el(
     "div",
     { class: "detail", id: `mail-${crypto.randomUUID()}`, hidden: true },
-    block(text || html, "Text of the mail"),
+    html === undefined ? undefined : place,
+    text ? block(text, "Text of the mail") : undefined,
   );
   const row = { badge: "mail", look: "dim", title: subject, who: [`to ${to}`], when: getTime(at) };
   const targets = links.map((url) =>
@@ -36,7 +38,11 @@ export function showMail({ to, subject, text, html, at, links }) {
   list.prepend(el(
     "li",
     {},
-    renderRow(row, detail),
+    renderRow(row, detail, (isShown) => {
+      // loaded when it is needed, in a page of its own that runs no script
+      const frame = { src: `/_trellis/mails/${id}`, title: `Mail: ${subject}`, class: "mail" };
+      if (isShown && html !== undefined) place.replaceChildren(el("iframe", frame));
+    }),
     targets.length === 0 ? undefined : el("ul", { class: "links", "aria-label": "Links" }, targets),
     detail,
   ));

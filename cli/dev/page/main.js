@@ -6,6 +6,7 @@ import { openJobs } from "./jobs.js";
 import { resetMails, showMail } from "./mail.js";
 import { resetCalls, showCall } from "./requests.js";
 import { resetSent, showSent } from "./sent.js";
+import { renderBad } from "./parts.js";
 import { onOpen } from "./tabs.js";
 
 const REFERENCE = "/_trellis/reference";
@@ -18,6 +19,53 @@ async function readState() {
   byId("facts").textContent =
     `${state.url} · ${state.functions.length} functions · ${state.database.summary}`;
   showFunctions(state.functions, state.url);
+  showHeld(state.held);
+}
+
+/** Shows the migrations that wait for a confirmation. */
+function showHeld(held) {
+  const place = byId("held");
+  place.hidden = held === null;
+  if (held === null) return;
+  const apply = el("button", {
+    class: "primary",
+    onclick: async () => {
+      apply.disabled = true;
+      try {
+        await ask("migrations/apply", { method: "POST" });
+        await readState();
+      } catch (error) {
+        place.append(renderBad(error.message));
+      }
+    },
+  }, held.isRebuild ? "Build the local database again" : "Apply");
+  place.replaceChildren(
+    el(
+      "h2",
+      {},
+      held.isRebuild ? "The local database differs from the migrations" : "Migrations wait",
+    ),
+    ...held.isRebuild
+      ? [el(
+        "p",
+        { class: "note" },
+        "It is built again from the files, with the rows that fit. If another database has these migrations, restore the files instead.",
+      )]
+      : [],
+    el(
+      "ul",
+      {},
+      held.files.map(({ file, reasons }) =>
+        el(
+          "li",
+          {},
+          el("code", {}, file),
+          reasons.map((reason) => el("span", { class: "who warn" }, reason)),
+        )
+      ),
+    ),
+    el("p", {}, apply),
+  );
 }
 
 async function readAll() {
@@ -49,7 +97,7 @@ stream.addEventListener("message", ({ data }) => {
   if (message.type === "call") showCall(message.call);
   if (message.type === "sent") showSent(message.sent);
   if (message.type === "mail") showMail(message.mail);
-  if (message.type === "functions") readState().catch(() => {});
+  if (message.type === "functions" || message.type === "migrations") readState().catch(() => {});
 });
 
 onOpen("data", () => {

@@ -1,5 +1,7 @@
 import { ask, block, byId, el, getTime } from "./dom.js";
+import { renderCopies } from "./copies.js";
 import { fill, renderBad, renderRow } from "./parts.js";
+import { renderStatements } from "./statements.js";
 
 /** Rows by call id. */
 const rows = new Map();
@@ -129,6 +131,7 @@ function renderDetails(call) {
     el("h3", {}, "Log"),
     call.logs.length === 0 ? el("p", { class: "dim" }, "No log lines.") : renderLogs(call.logs),
     ...(call.spans.length === 0 ? [] : [el("h3", {}, "Spans"), renderSpans(call)]),
+    ...(call.statements.length === 0 ? [] : renderStatements(call)),
     el(
       "div",
       { class: "columns" },
@@ -146,7 +149,13 @@ function renderDetails(call) {
       ),
     ),
     ...(call.metrics.length === 0 ? [] : [el("h3", {}, "Metrics"), renderMetrics(call.metrics)]),
-    el("div", { class: "actions" }, call.functionName === undefined ? undefined : replay, status),
+    el(
+      "div",
+      { class: "actions" },
+      call.functionName === undefined ? undefined : replay,
+      call.kind === "api" ? renderCopies(call, location.origin, status) : undefined,
+      status,
+    ),
   ].filter((part) => part !== undefined);
 }
 

@@ -93,7 +93,6 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
   {
     id: "alter-async",
     sqlstate: "42601",
-    sure: "I",
     source: "AT (ASYNC goes with VALIDATE CONSTRAINT alone; text inferred)",
     text: 'syntax error at or near "ASYNC"',
     when: (statement) =>
@@ -102,27 +101,23 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
   },
   {
     id: "alter-index",
-    sure: "T",
     source: "LINT 2026-08; RENAME is accepted (MTX 2026-08-28); text inferred",
     text: "unsupported statement: AlterIndex",
     when: ({ node }) => getText(node, "objtype") === "OBJECT_INDEX",
   },
   {
     id: "alter-action",
-    sure: "L",
     source: "EMU 2026-09-18, MTX 2026-08-28, SPIKE 2026-09-23",
     refuse: (statement) => getFirst(actions(statement), refuseAction),
   },
   {
     id: "alter-add-column",
-    sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
     refuse: (statement) => getFirst(actions(statement, "AT_AddColumn"), refuseNewColumn),
   },
   {
     id: "alter-drop-column",
     until: "2026-08-03",
-    sure: "I",
     source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
     text: "unsupported ALTER TABLE DROP COLUMN statement",
     when: (statement) => actions(statement, "AT_DropColumn").length > 0,
@@ -130,14 +125,12 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
   {
     id: "alter-column-default",
     until: "2026-07-20",
-    sure: "I",
     source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
     text: "unsupported ALTER TABLE ALTER COLUMN statement",
     when: (statement) => actions(statement, "AT_ColumnDefault", "AT_DropNotNull").length > 0,
   },
   {
     id: "alter-add-identity",
-    sure: "D",
     source: "AT, DSB 2026-10-03",
     text: IDENTITY_CACHE,
     when: (statement) =>
@@ -148,29 +141,25 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
   {
     id: "alter-foreign-key",
     until: "2026-08-26",
-    sure: "I",
-    source: "REL 2026-08-26 (NOT VALID accepted from then on)",
+    source: "REL 2026-08-26 (NOT VALID accepted from then on; inferred)",
     text: ADD_CONSTRAINT,
     when: (statement) => added(statement, "CONSTR_FOREIGN").length > 0,
   },
   {
     id: "alter-check",
     until: "2026-08-03",
-    sure: "I",
-    source: "REL 2026-08-03 (NOT VALID accepted from then on)",
+    source: "REL 2026-08-03 (NOT VALID accepted from then on; inferred)",
     text: ADD_CONSTRAINT,
     when: (statement) => added(statement, "CONSTR_CHECK").length > 0,
   },
   {
     id: "alter-add-constraint",
-    sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
     refuse: (statement) =>
       getFirst(actions(statement, "AT_AddConstraint").map(getConstraint), refuseConstraint),
   },
   {
     id: "alter-validate",
-    sure: "L",
     source: "EMU 2026-09-18",
     text: "unsupported ALTER TABLE VALIDATE CONSTRAINT statement",
     when: (statement) =>

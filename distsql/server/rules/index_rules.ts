@@ -29,21 +29,18 @@ export const INDEX_RULES: readonly RefusalRule[] = [
   ...rulesOn("IndexStmt", [
     {
       id: "index-concurrently",
-      sure: "T",
       source: "LINT 2026-08, MINI",
       text: "CONCURRENTLY not supported for CREATE INDEX",
       when: ({ node }) => Boolean(node.concurrent),
     },
     {
       id: "index-using",
-      sure: "L",
       source: "MTX 2026-08-28, LIM 2026-10",
       text: "USING not supported for CREATE INDEX",
       when: ({ tokens }) => hasClause(tokens, "USING"),
     },
     {
       id: "index-sort-order",
-      sure: "L",
       source: "LIM 2026-10",
       text: "specifying sort order not supported for index keys",
       when: ({ node }) =>
@@ -51,14 +48,12 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     },
     {
       id: "index-operator-class",
-      sure: "L",
       source: "LIM 2026-10",
       text: "opclass not supported for index keys",
       when: ({ node }) => keys(node).some((key) => children(key, "opclass").length > 0),
     },
     {
       id: "index-collate",
-      sure: "T",
       source: "LINT 0.2.16",
       text: "COLLATE clause not supported",
       when: ({ node }) => keys(node).some((key) => children(key, "collation").length > 0),
@@ -66,7 +61,6 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     {
       id: "index-expression",
       until: "2026-08-13",
-      sure: "I",
       source: "REL 2026-08-13 (accepted from then on; earlier text inferred)",
       text: "expressions not supported for index keys",
       when: ({ node }) => keys(node).some((key) => key.expr !== undefined),
@@ -74,21 +68,18 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     {
       id: "index-where",
       until: "2026-09-15",
-      sure: "L",
       source: "REL 2026-09-15 (accepted from then on)",
       text: "WHERE not supported for CREATE INDEX",
       when: ({ node }) => Boolean(node.whereClause),
     },
     {
       id: "index-with",
-      sure: "I",
       source: "LINT 2026-08 (refused; text inferred)",
       text: "WITH not supported for CREATE INDEX",
       when: ({ node }) => children(node, "options").length > 0,
     },
     {
       id: "index-tablespace",
-      sure: "I",
       source: "LINT 2026-08 (refused; text inferred)",
       text: "TABLESPACE not supported for CREATE INDEX",
       when: ({ node }) => Boolean(node.tableSpace),
@@ -96,14 +87,12 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     {
       id: "index-key-columns",
       sqlstate: "54011",
-      sure: "D",
       source: "Q, LIM 2026-10",
       text: TOO_MANY_KEYS,
       when: ({ node }) => keys(node).length > 8,
     },
     {
       id: "index-synchronous",
-      sure: "L",
       source: "EMU 2026-09-15, CI",
       text: "unsupported mode. please use CREATE INDEX ASYNC.",
       when: ({ isAsync }) => !isAsync,
@@ -112,7 +101,6 @@ export const INDEX_RULES: readonly RefusalRule[] = [
   {
     id: "drop-index-concurrently",
     on: ["DropStmt"],
-    sure: "I",
     source: "GRAM 2026-08 (not in the grammar; text inferred)",
     text: "CONCURRENTLY not supported for DROP INDEX",
     when: ({ node }) => Boolean(node.concurrent),

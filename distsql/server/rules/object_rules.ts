@@ -53,7 +53,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "function-language",
     on: ["CreateFunctionStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
       if (node.is_procedure) return "PROCEDURE is not supported";
@@ -67,7 +66,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "drop-object",
     on: ["DropStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     text: "unsupported object in DROP statement",
     when({ node }) {
@@ -78,7 +76,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "drop-domain-cascade",
     on: ["DropStmt"],
-    sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
     text: "CASCADE not supported for DROP DOMAIN",
     when: ({ node }) =>
@@ -88,7 +85,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "rename-object",
     on: ["RenameStmt"],
-    sure: "L",
     source: "EMU 2026-09-18 (types); GRAM, LINT 2026-08 (other objects)",
     text: "unsupported object in RENAME statement",
     when: ({ node }) => !isOneOf(RENAMED_OR_COMMENTED, getText(node, "renameType")),
@@ -96,7 +92,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "owner-of-object",
     on: ["AlterOwnerStmt"],
-    sure: "T",
     source: "GRAM, LINT 2026-08 (text inferred)",
     text: "unsupported object in ALTER OWNER statement",
     when: ({ node }) => !isOneOf(OWNED, getText(node, "objectType")),
@@ -104,7 +99,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "comment-on-object",
     on: ["CommentStmt"],
-    sure: "T",
     source: "GRAM 2026-08, MTX 2026-08-28 (text inferred)",
     text: "unsupported object in COMMENT statement",
     when: ({ node }) => !isOneOf(RENAMED_OR_COMMENTED, getText(node, "objtype")),
@@ -112,7 +106,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "alter-domain",
     on: ["AlterDomainStmt"],
-    sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
     refuse({ node }) {
       const action = { O: "SET NOT NULL", C: "ADD CONSTRAINT" }[getText(node, "subtype")];
@@ -122,7 +115,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "sequence-cache",
     on: ["CreateSeqStmt"],
-    sure: "L",
     source: "EMU 2026-09-18, CS",
     text: "CREATE SEQUENCE is not supported without an explicit cache size. please define " +
       "CACHE greater than or equal to 65536 or equal to 1",
@@ -131,7 +123,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "role-options",
     on: ["CreateRoleStmt"],
-    sure: "I",
     source: "ROLE (roles sign in through IAM), GRAM 2026-08 (memberships); text inferred",
     refuse({ node }) {
       const option = [...definitions(children(node, "options")).keys()].find((name) =>
@@ -143,7 +134,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "grant-on-system-schema",
     on: ["GrantStmt"],
-    sure: "L",
     source: "PGR 2026-08-19, MTX 2026-08-28",
     text: SYSTEM_ENTITY,
     when: ({ node }) =>
@@ -153,7 +143,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "change-of-system-schema",
     on: ["DropStmt", "RenameStmt", "AlterOwnerStmt", "CommentStmt"],
-    sure: "I",
     source: "PGR 2026-08-19, MTX 2026-08-28 (GRANT and REVOKE; inferred for other statements)",
     text: SYSTEM_ENTITY,
     when({ node }) {
@@ -166,7 +155,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "schema-elements",
     on: ["CreateSchemaStmt"],
-    sure: "I",
     source:
       "EMU 2026-09-18 (several DDL statements in a transaction; inferred for the parts of one)",
     text: "multiple ddl statements not supported in a transaction",
@@ -175,7 +163,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "alter-role",
     on: ["AlterRoleStmt"],
-    sure: "T",
     source: "LINT 2026-08 (refused with any option; text inferred)",
     text: "unsupported ALTER ROLE statement",
     when: () => true,
@@ -183,7 +170,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "alter-role-set",
     on: ["AlterRoleSetStmt"],
-    sure: "T",
     source:
       "LINT 2026-08 (SET refused, RESET accepted), GRAM 2026-08 (no IN DATABASE; text inferred)",
     text: "unsupported statement: AlterRoleSet",
@@ -194,7 +180,6 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
   {
     id: "temporary-view",
     on: ["ViewStmt"],
-    sure: "I",
     source: "EMU 2026-09-18 (refused; text inferred)",
     text: "TEMPORARY or TEMP view not supported for CREATE VIEW",
     when: ({ node }) => getText(child(node, "view"), "relpersistence") === "t",

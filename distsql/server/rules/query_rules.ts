@@ -30,7 +30,6 @@ export const QUERY_RULES: readonly RefusalRule[] = [
     id: "wait-for-job-arguments",
     on: ["SelectStmt"],
     sqlstate: "42809",
-    sure: "L",
     source: "EMU 2026-09-18",
     text: "sys.wait_for_job(unknown) is a procedure",
     when: ({ node }) =>
@@ -40,14 +39,12 @@ export const QUERY_RULES: readonly RefusalRule[] = [
   },
   {
     id: "tablesample",
-    sure: "L",
     source: "EMU 2026-09-18",
     text: "TABLESAMPLE clause not supported",
     when: ({ node }) => findNodes(node, "RangeTableSample").length > 0,
   },
   {
     id: "locking-clause",
-    sure: "L",
     source: "EMU 2026-09-18; FOR KEY SHARE since 2026-08-25 (REL)",
     text: "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported",
     when: ({ node }) =>
@@ -57,7 +54,6 @@ export const QUERY_RULES: readonly RefusalRule[] = [
   },
   {
     id: "advisory-locks",
-    sure: "L",
     source: "LIM 2026-10",
     refuse({ node }) {
       const found = functionNames(node).find(({ name }) => /^pg_(try_)?advisory_/.test(name));
@@ -67,7 +63,6 @@ export const QUERY_RULES: readonly RefusalRule[] = [
   {
     id: "text-search-configuration",
     sqlstate: "42704",
-    sure: "L",
     source: "EMU 2026-09-18",
     text: 'text search configuration "english" does not exist',
     when: ({ node }) =>

@@ -1,27 +1,21 @@
 import type { Statement } from "../syntax/statements.ts";
 
-/**
- * Evidence for a rule: `L` recorded live on a cluster by a named public source, `D` stated in the
- * provider's documentation, `T` tested by a tool of the provider's owner, `I` inferred (the text
- * may differ).
- */
-export type RuleCertainty = "L" | "D" | "T" | "I";
-
 /** Error for a rejected statement. */
 export interface Refusal {
   readonly sqlstate: string;
   readonly message: string;
 }
 
-/** Name and evidence of a rule. */
+/** Name and source of a rule. */
 interface RuleFacts {
   readonly id: string;
   /** Day, YYYY-MM-DD, from which the provider accepts the statement. */
   readonly until?: string;
   /** @default "0A000" */
   readonly sqlstate?: string;
-  readonly sure: RuleCertainty;
-  /** Source of the rule. */
+  /**
+   * Source of the rule, with the day of its record. "inferred" if the provider's text may differ.
+   */
   readonly source: string;
 }
 

@@ -45,7 +45,6 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "transaction-statement",
     on: ["TransactionStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
       const word = node.chain ? "AND CHAIN" : TRANSACTION_WORDS[getText(node, "kind")];
@@ -55,7 +54,6 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "isolation-level",
     on: ["TransactionStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
       const level = definitions(children(node, "options")).get("transaction_isolation");
@@ -68,7 +66,6 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "set-transaction",
     on: ["VariableSetStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     text: 'setting configuration parameter "TRANSACTION" not supported',
     when: ({ node }) =>
@@ -80,7 +77,6 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "set-fixed-parameter",
     on: ["VariableSetStmt"],
-    sure: "L",
     source: "PGR 2026-08-19, EMU 2026-09-18",
     refuse({ node }) {
       const name = getText(node, "name");
@@ -92,14 +88,12 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "materialized-view",
     on: ["RefreshMatViewStmt", "CreateTableAsStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     refuse: ({ type }) => `unsupported statement: ${type.replace(/Stmt$/, "")}`,
   },
   {
     id: "select-into",
     on: ["SelectStmt"],
-    sure: "L",
     source: "EMU 2026-09-18",
     text: "unsupported statement: CreateTableAs",
     when: ({ node }) => Boolean(node.intoClause),
@@ -107,13 +101,11 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "own-text",
     on: Object.keys(OWN_TEXTS),
-    sure: "L",
     source: "EMU 2026-09-18",
     refuse: ({ type }) => OWN_TEXTS[type],
   },
   {
     id: "unknown-statement",
-    sure: "L",
     source: "EMU 2026-09-18 (Truncate, CreateExtension, Listen, " +
       "AlterSystem and others; the form of the text is the same)",
     refuse: ({ type }) =>
@@ -122,7 +114,6 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "vacuum",
     on: ["VacuumStmt"],
-    sure: "L",
     source: "EMU 2026-09-18; ANALYZE without a table: FKP 2026-08-28",
     refuse({ node }) {
       if (node.is_vacuumcmd) return "unsupported VACUUM statement";
@@ -132,7 +123,6 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "deallocate-name",
     on: ["DeallocateStmt"],
-    sure: "T",
     source: "LINT 2026-08",
     text: "unsupported statement: Deallocate",
     when: ({ node }) => getText(node, "name") !== "",
@@ -140,16 +130,14 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "copy-file",
     on: ["CopyStmt"],
-    sure: "I",
-    source: "LINT 2026-08 (only STDIN and STDOUT)",
+    source: "LINT 2026-08 (only STDIN and STDOUT; inferred)",
     text: "unsupported statement: Copy",
     when: ({ node }) => Boolean(node.filename || node.is_program),
   },
   {
     id: "newer-syntax",
     sqlstate: "42601",
-    sure: "I",
-    source: "EMU 2026-09-18 (version 16; NOT ENFORCED came with PostgreSQL 18)",
+    source: "EMU 2026-09-18 (version 16; NOT ENFORCED came with PostgreSQL 18; inferred)",
     text: 'syntax error at or near "ENFORCED"',
     when: ({ tokens }) =>
       tokens.some(({ text }, at) =>

@@ -1,6 +1,5 @@
 import { displayType, isKeyType, refuseType, typeName } from "./column_types.ts";
 import { child, children, getText, strings, type SyntaxNode } from "../syntax/syntax_tree.ts";
-import type { Statement } from "../syntax/statements.ts";
 import { TOO_MANY_KEYS } from "./index_rules.ts";
 import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
@@ -73,119 +72,101 @@ function isDeferrableKey(constraints: readonly SyntaxNode[]): boolean {
   });
 }
 
-const CLAUSES: readonly {
-  id: string;
-  text: string;
-  sure: "L" | "I";
-  has(node: SyntaxNode): boolean;
-}[] = [
-  {
-    id: "temporary-table",
-    text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
-    sure: "L",
-    has: (node) => getText(child(node, "relation"), "relpersistence") === "t",
-  },
-  {
-    id: "unlogged-table",
-    text: "UNLOGGED table not supported for CREATE TABLE",
-    sure: "L",
-    has: (node) => getText(child(node, "relation"), "relpersistence") === "u",
-  },
-  {
-    id: "partition",
-    text: "PARTITION BY clause not supported",
-    sure: "L",
-    has: (node) => node.partspec !== undefined || node.partbound !== undefined,
-  },
-  {
-    id: "of-type",
-    text: "OF clause not supported",
-    sure: "I",
-    has: (node) => node.ofTypename !== undefined,
-  },
-  {
-    id: "inherits",
-    text: "INHERITS clause not supported",
-    sure: "I",
-    has: (node) => children(node, "inhRelations").length > 0 && node.partbound === undefined,
-  },
-  {
-    id: "tablespace",
-    text: "TABLESPACE not supported for CREATE TABLE",
-    sure: "I",
-    has: (node) => Boolean(node.tablespacename),
-  },
-  {
-    id: "with",
-    text: "WITH not supported for CREATE TABLE",
-    sure: "I",
-    has: (node) => children(node, "options").length > 0,
-  },
-  {
-    id: "on-commit",
-    text: "ON COMMIT not supported for CREATE TABLE",
-    sure: "I",
-    has: (node) => !["", "ONCOMMIT_NOOP"].includes(getText(node, "oncommit")),
-  },
-  {
-    id: "compression",
-    text: "COMPRESSION not supported for CREATE TABLE",
-    sure: "I",
-    has: (node) => columns(node).some((column) => Boolean(column.compression)),
-  },
-  {
-    id: "collate",
-    text: "COLLATE clause not supported",
-    sure: "L",
-    has: (node) => columns(node).some((column) => column.collClause !== undefined),
-  },
-  {
-    id: "exclude",
-    text: "EXCLUDE constraint not supported",
-    sure: "I",
-    has: (node) =>
-      tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
-  },
-  {
-    id: "deferrable-key",
-    text: "DEFERRABLE constraint not supported",
-    sure: "L",
-    has: (node) =>
-      isDeferrableKey(tableConstraints(node)) ||
-      columns(node).some((column) => isDeferrableKey(columnConstraints(column))),
-  },
-];
+const OBSERVED = "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10";
+const LINTED = "LINT 2026-08 (refused; text inferred)";
 
-/** Refusals of CREATE TABLE and of column definitions. */
 export const TABLE_RULES: readonly RefusalRule[] = [
   ...rulesOn("CreateStmt", [
-    ...CLAUSES.map(({ id, text, sure, has }) => ({
-      id: `table-${id}`,
-      sure,
-      source: sure === "L"
-        ? "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10"
-        : "LINT 2026-08 (refused; text inferred)",
-      text,
-      when: ({ node }: Statement) => has(node),
-    })),
+    {
+      id: "table-temporary-table",
+      text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
+      source: OBSERVED,
+      when: ({ node }) => getText(child(node, "relation"), "relpersistence") === "t",
+    },
+    {
+      id: "table-unlogged-table",
+      text: "UNLOGGED table not supported for CREATE TABLE",
+      source: OBSERVED,
+      when: ({ node }) => getText(child(node, "relation"), "relpersistence") === "u",
+    },
+    {
+      id: "table-partition",
+      text: "PARTITION BY clause not supported",
+      source: OBSERVED,
+      when: ({ node }) => node.partspec !== undefined || node.partbound !== undefined,
+    },
+    {
+      id: "table-of-type",
+      text: "OF clause not supported",
+      source: LINTED,
+      when: ({ node }) => node.ofTypename !== undefined,
+    },
+    {
+      id: "table-inherits",
+      text: "INHERITS clause not supported",
+      source: LINTED,
+      when: ({ node }) => children(node, "inhRelations").length > 0 && node.partbound === undefined,
+    },
+    {
+      id: "table-tablespace",
+      text: "TABLESPACE not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => Boolean(node.tablespacename),
+    },
+    {
+      id: "table-with",
+      text: "WITH not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => children(node, "options").length > 0,
+    },
+    {
+      id: "table-on-commit",
+      text: "ON COMMIT not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => !["", "ONCOMMIT_NOOP"].includes(getText(node, "oncommit")),
+    },
+    {
+      id: "table-compression",
+      text: "COMPRESSION not supported for CREATE TABLE",
+      source: LINTED,
+      when: ({ node }) => columns(node).some((column) => Boolean(column.compression)),
+    },
+    {
+      id: "table-collate",
+      text: "COLLATE clause not supported",
+      source: OBSERVED,
+      when: ({ node }) => columns(node).some((column) => column.collClause !== undefined),
+    },
+    {
+      id: "table-exclude",
+      text: "EXCLUDE constraint not supported",
+      source: LINTED,
+      when: ({ node }) =>
+        tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
+    },
+    {
+      id: "table-deferrable-key",
+      text: "DEFERRABLE constraint not supported",
+      source: OBSERVED,
+      when: ({ node }) =>
+        isDeferrableKey(tableConstraints(node)) ||
+        columns(node).some((column) => isDeferrableKey(columnConstraints(column))),
+    },
     {
       id: "table-foreign-key",
       until: "2026-08-26",
-      sure: "I",
       source: "REL 2026-08-26 (accepted from then on; earlier text inferred)",
       text: "FOREIGN KEY constraint not supported",
       when: ({ node }) => hasForeignKey(node),
     },
     {
       id: "table-column",
-      sure: "L",
       source: "EMU 2026-09-18, DT, CS",
       refuse: ({ node }) =>
         columns(node).map(refuseColumn).find((refused) => refused !== undefined),
     },
     {
       id: "table-key-type",
-      sure: "L",
       source: "LIM 2026-10, DT",
       refuse({ node }) {
         const keys = keyColumns(node);
@@ -198,7 +179,6 @@ export const TABLE_RULES: readonly RefusalRule[] = [
     {
       id: "table-key-columns",
       sqlstate: "54011",
-      sure: "D",
       source: "Q, LIM 2026-10",
       text: TOO_MANY_KEYS,
       when: ({ node }) =>
@@ -207,7 +187,6 @@ export const TABLE_RULES: readonly RefusalRule[] = [
     {
       id: "table-columns",
       sqlstate: "54011",
-      sure: "I",
       source: "Q (255 columns; text inferred)",
       text: "tables can have at most 255 columns",
       when: ({ node }) => columns(node).length > 255,
@@ -216,7 +195,6 @@ export const TABLE_RULES: readonly RefusalRule[] = [
   {
     id: "domain-type",
     on: ["CreateDomainStmt"],
-    sure: "I",
     source: "DT (a domain cannot be over what cannot be stored; inferred)",
     refuse: ({ node }) => refuseType(child(node, "typeName")),
   },

@@ -6,18 +6,6 @@ import { getIncompatibility } from "../../registry/incompatibilities.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { SqlToken } from "../../../sql/tokenize.ts";
 
-/** Change of rows that may have to run in batches below the provider's row limit. */
-export interface DistSqlBatch {
-  /** Kind of change. */
-  readonly verb: "update" | "delete";
-  /** Table, as written in the statement. */
-  readonly table: string;
-  /** Assignment of an update, as SQL. */
-  readonly set?: string;
-  /** Condition for the rows; a change is done when no row matches. All rows if omitted. */
-  readonly where?: string;
-}
-
 /** Background job of a statement, with the catalog entry to check once it has ended. */
 export interface DistSqlJob {
   /** `index`: check pg_index.indisvalid. `constraint`: check pg_constraint.convalidated. */
@@ -62,8 +50,6 @@ export interface DistSqlStep {
   readonly sql: string;
   /** Set if the statement returns a `job_id`: the job to wait for before the next statement. */
   readonly job?: DistSqlJob;
-  /** Set if the statement may change more rows than a transaction can. */
-  readonly batch?: DistSqlBatch;
   /** SQLSTATEs of existing objects that the source ignores (a DO block with EXCEPTION). */
   readonly ignores?: readonly string[];
   /** Set for ALTER TABLE IF EXISTS: the table, quoted. The step is skipped if it does not exist. */
@@ -122,10 +108,6 @@ export interface TextScope {
   readonly options: ResolvedOptions;
   /** Declarations before the current statement, like PostgreSQL's catalog. */
   declared: DeclaredSchema;
-  /** Sequences that a later statement drops, and that no other statement names. */
-  readonly droppedSequences: ReadonlySet<string>;
-  /** Keys of sequences that the provider drops with an identity before the text drops them. */
-  readonly goneSequences: Set<string>;
   /** Numbers of generated constraint names, to keep them distinct within a text. */
   readonly names: Map<string, number>;
   /** Constraints that a later statement of the text validates. */

@@ -5,8 +5,9 @@ import {
   findObject,
   getKey,
 } from "../../schema/declared_schema.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
-import { deriveName, writeName } from "../../../sql/sql_name.ts";
+import type { ActionOf } from "../../syntax/alter_action.ts";
+import { readPart } from "../../schema/read_object.ts";
+import { deriveName, readName, writeName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import type { Alteration } from "./lowered.ts";
 import { warnOfOrder } from "./enum_order.ts";
@@ -58,35 +59,29 @@ function sameLabels(a: DeclaredEnum | undefined, b: DeclaredEnum | undefined): b
  *
  * @param alteration The statement; receives the statements to run.
  * @param column The column before, if the files declare it.
- * @param nameAt Position of the column's name.
- * @param typeAt Position of the new type.
- * @param end End of the action.
- * @param text The action, as written.
+ * @param action The action.
  */
 export function lowerType(
   alteration: Alteration,
   column: DeclaredColumn | undefined,
-  nameAt: number,
-  typeAt: number,
-  end: number,
-  action: string,
+  { column: { name, text }, valueAt: typeAt, from: start, to: end }: ActionOf<"alter_column">,
 ): void {
   const { reader, before, after, head, table, t } = alteration;
   const usingAt = reader.find("USING", typeAt, end);
   const typeTo = reader.findEnd("COLLATE", typeAt, usingAt < 0 ? end : usingAt);
-  const written = readObject(reader, typeAt);
+  const written = readName(reader, typeAt);
   const isArray = written.end < typeTo &&
     (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
   const to = findObject(before.enums, written);
   const from = getEnum(before, column);
-  if (from === undefined && to === undefined) return void alteration.actions.push(action);
+  if (from === undefined && to === undefined) {
+    return void alteration.actions.push(reader.text(start, end));
+  }
   if (isArray) return t.refuse("type-array", "a column of an array type");
   t.apply("type-enum-check");
-  const name = readPart(reader, nameAt);
   const isKnown = from !== undefined && to !== undefined &&
     from.labels.join("\0") === to.labels.join("\0");
   if (to !== undefined && !isKnown) warnOfOrder(`${alteration.tableName}.${name}`, to, t);
-  const text = reader.text(nameAt, nameAt + 1);
   const type = to === undefined ? reader.text(typeAt, typeTo) : "text";
   const isPlain = usingAt < 0 || isColumnAsText(reader, usingAt + 1, end, name);
   const wasText = from !== undefined || column?.type.toLowerCase() === "text";

@@ -1,6 +1,7 @@
+import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredEnum, findObject } from "../../schema/declared_schema.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readNameLiteral, readObject } from "../../schema/read_object.ts";
+import { readNameLiteral } from "../../schema/read_object.ts";
 import { castTypeAt } from "../rules/expressions.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
@@ -10,7 +11,7 @@ const ENUM_FUNCTIONS: ReadonlySet<string> = new Set(["ENUM_RANGE", "ENUM_FIRST",
 
 /** Returns the enum named at a position. */
 function enumAt({ reader, before }: Lowering, at: number): DeclaredEnum | undefined {
-  return reader.isName(at) ? findObject(before.enums, readObject(reader, at)) : undefined;
+  return reader.isName(at) ? findObject(before.enums, readName(reader, at)) : undefined;
 }
 
 /** Rejects a literal that is cast to an enum but is not a label of it. */
@@ -34,7 +35,7 @@ function lowerColons(casts: Casts, at: number): void {
     const end = reader.nameEnd(at + 1);
     edits.replace(at + 1, end, "text");
     if (reader.key(end) !== "[") checkLabel(casts, at - 1, type);
-  } else if (readObject(reader, at + 1).name === "regtype") {
+  } else if (readName(reader, at + 1).name === "regtype") {
     const name = readNameLiteral(reader, at - 1);
     const named = name && findObject(before.enums, name);
     if (named) t.refuse("type-enum-use", `the enum ${named.name} as a regtype`, named.name);

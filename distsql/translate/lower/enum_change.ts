@@ -1,11 +1,16 @@
 import { quoteLiteral } from "../../../sql/quote.ts";
-import { type DeclaredSchema, findObject, getKey } from "../../schema/declared_schema.ts";
+import {
+  type DeclaredEnum,
+  type DeclaredSchema,
+  findObject,
+  getKey,
+} from "../../schema/declared_schema.ts";
 import { readLabel, readLiteral } from "../../schema/literals.ts";
-import { readObject, toObjectName } from "../../schema/read_object.ts";
-import { writeName } from "../../../sql/sql_name.ts";
+import { toObjectName } from "../../schema/read_object.ts";
+import { readName, writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { tokenize } from "../../../sql/tokenize.ts";
-import { type EnumChange, keepsOrder, refuseChange } from "./enum_order.ts";
+import { hasTextOrder, warnOfOrder } from "./enum_order.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import {
   columnsOfEnum,
@@ -17,12 +22,38 @@ import {
 
 const MAX_LABEL_BYTES = 63;
 
+/** ALTER TYPE of an enum. */
+interface EnumChange extends Lowering {
+  /** The enum before the change. */
+  readonly found: DeclaredEnum;
+}
+
+/** Rejects the change of an enum. */
+function refuseChange(
+  { found: { name }, t }: EnumChange,
+  what: string,
+  entry = "type-enum-change",
+): void {
+  t.refuse(entry, what, name);
+}
+
+/** Returns the labels after a change, and warns about columns whose order is now another one. */
+function changeLabels({ found, before, after, t }: EnumChange): readonly string[] {
+  const changed = after.enums.get(getKey(found))!;
+  if (hasTextOrder(found)) {
+    for (const { table, column } of columnsOfEnum(before, found)) {
+      warnOfOrder(`${table}.${column.name}`, changed, t);
+    }
+  }
+  return changed.labels;
+}
+
 /**
  * Translates CREATE TYPE … AS ENUM, which needs no statement: columns of the type become text with
  * a CHECK.
  */
 export function lowerCreateEnum({ reader, before, t }: Lowering): void {
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const { name } = written;
   const open = written.end + 2;
   t.apply("type-enum-check");
@@ -48,7 +79,7 @@ function replaceCheck({ table, column }: EnumColumn, labels: readonly string[]):
 }
 
 function lowerAddValue(change: EnumChange, at: number): Lowered[] {
-  const { reader, found, before, after, t } = change;
+  const { reader, found, before, t } = change;
   const isOptional = reader.is(at, "IF", "NOT", "EXISTS");
   const labelAt = reader.skip(at, "IF", "NOT", "EXISTS");
   const label = readLiteral(reader.token(labelAt));
@@ -62,8 +93,8 @@ function lowerAddValue(change: EnumChange, at: number): Lowered[] {
   } else if (neighbour !== undefined && !found.labels.includes(neighbour)) {
     const what = `a value that is not a label of the enum ${found.name}`;
     refuseChange(change, what, "type-enum-label");
-  } else if (keepsOrder(change)) {
-    const { labels } = after.enums.get(getKey(found))!;
+  } else {
+    const labels = changeLabels(change);
     return columnsOfEnum(before, found).map((column) => replaceCheck(column, labels));
   }
   return [];
@@ -75,7 +106,7 @@ function lowerAddValue(change: EnumChange, at: number): Lowered[] {
  */
 export function lowerAlterEnum(lowering: Lowering): Lowered[] | undefined {
   const { reader, before, after, t } = lowering;
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const found = findObject(before.enums, written);
   if (found === undefined) return undefined;
   t.apply("type-enum-check");
@@ -96,7 +127,7 @@ export function lowerAlterEnum(lowering: Lowering): Lowered[] | undefined {
 /** Translates DROP TYPE, which needs no statement. */
 export function lowerDropEnum({ reader, before, t }: Lowering): Lowered[] | undefined {
   const names = reader.list(reader.skip(2, "IF", "EXISTS"), reader.droppedEnd());
-  const found = names.flatMap(([at]) => findObject(before.enums, readObject(reader, at)) ?? []);
+  const found = names.flatMap(([at]) => findObject(before.enums, readName(reader, at)) ?? []);
   if (found.length < names.length) return undefined;
   t.apply("type-enum-check");
   const keys = new Set(found.map(getKey));
@@ -155,7 +186,7 @@ function isStored(
  * @param at Position of the old label.
  */
 function lowerRenameValue(change: EnumChange, at: number): Lowered[] {
-  const { reader, found, before, after } = change;
+  const { reader, found, before } = change;
   const [old, label] = [readLiteral(reader.token(at)), readLiteral(reader.token(at + 2))];
   if (
     old === undefined || label === undefined || !found.labels.includes(old) ||
@@ -173,9 +204,7 @@ function lowerRenameValue(change: EnumChange, at: number): Lowered[] {
     refuseChange(change, what);
     return [];
   }
-  if (!keepsOrder(change)) return [];
-  const { labels } = after.enums.get(getKey(found))!;
-  const { drops, updates, checks } = renameIn(columns, old, label, labels);
+  const { drops, updates, checks } = renameIn(columns, old, label, changeLabels(change));
   return [...drops, ...renameInDefaults(change, old, label), ...updates, ...checks];
 }
 
@@ -192,10 +221,7 @@ function renameIn(
     const check = writeName(column.labelCheck ?? "", true);
     const [set, where] = [`${name} = ${quoteLiteral(label)}`, `${name} = ${quoteLiteral(old)}`];
     result.drops.push(writeAlterTable(table, `DROP CONSTRAINT ${check}`));
-    result.updates.push({
-      sql: `UPDATE ${table} SET ${set} WHERE ${where};`,
-      batch: { verb: "update", table, set, where },
-    });
+    result.updates.push({ sql: `UPDATE ${table} SET ${set} WHERE ${where};` });
     const definition = writeLabelCheck(name, labels);
     result.checks.push(writeAlterTable(table, `ADD CONSTRAINT ${check} ${definition}`));
   }

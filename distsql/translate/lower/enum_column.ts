@@ -1,9 +1,8 @@
 import { type DeclaredTable, findObject } from "../../schema/declared_schema.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
 import { type ColumnDefinition, readColumn } from "../../syntax/column_definition.ts";
 import { isTableConstraint } from "../../syntax/table_constraint.ts";
-import { deriveName, writeName } from "../../../sql/sql_name.ts";
+import { deriveName, readName, writeName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { StatementTranslation } from "../context/translation.ts";
@@ -48,12 +47,11 @@ function isArrayType(reader: StatementReader, { typeFrom, typeTo }: ColumnDefini
 }
 
 /** Writes a column of an enum as text with a CHECK of the labels. Other columns are not changed. */
-export function lowerColumn(from: number, to: number, scope: ColumnScope): void {
+export function lowerColumn(column: ColumnDefinition, to: number, scope: ColumnScope): void {
   const { reader, edits, before, table, t } = scope;
-  const column = readColumn(reader, from, to);
-  const type = findObject(before.enums, readObject(reader, column.typeFrom));
+  const type = findObject(before.enums, readName(reader, column.typeFrom));
   if (type === undefined || isArrayType(reader, column)) return;
-  const name = readPart(reader, column.name.end - 1);
+  const { name } = column.name;
   const declared = table?.columns.find((one) => one.name === name);
   const check = declared?.labelCheck ?? deriveName(scope.tableName, name, "enum");
   const constraint = writeName(check, scope.isQuoted || column.name.isQuoted);
@@ -73,7 +71,7 @@ export function lowerColumn(from: number, to: number, scope: ColumnScope): void 
 
 /** Rejects LIKE of a table, if the copy would lack the rules of its enum and serial columns. */
 function checkLike({ reader, before, t }: ColumnScope, from: number, to: number): void {
-  const source = findObject(before.tables, readObject(reader, from + 1));
+  const source = findObject(before.tables, readName(reader, from + 1));
   const includes = (what: string): boolean => {
     for (let at = from + 2; at < to; at++) {
       if (reader.is(at, "INCLUDING", what) || reader.is(at, "INCLUDING", "ALL")) return true;
@@ -92,7 +90,7 @@ export function lowerCreateTable(lowering: Lowering): StatementReader {
   const { reader, after } = lowering;
   const tableAt = reader.find("TABLE", 1) + 1;
   const nameAt = reader.skip(tableAt, "IF", "NOT", "EXISTS");
-  const written = readObject(reader, nameAt);
+  const written = readName(reader, nameAt);
   if (reader.key(written.end) !== "(") return reader;
   const table = findObject(after.tables, written);
   let isQuoted = false;
@@ -101,7 +99,7 @@ export function lowerCreateTable(lowering: Lowering): StatementReader {
   const scope: ColumnScope = { ...lowering, edits, table, tableName: written.name, isQuoted };
   for (const [from, to] of reader.listIn(written.end)) {
     if (reader.is(from, "LIKE")) checkLike(scope, from, to);
-    else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
+    else if (!isTableConstraint(reader, from)) lowerColumn(readColumn(reader, from, to), to, scope);
   }
   return edits.isEmpty ? reader : parseStatement(edits.apply());
 }

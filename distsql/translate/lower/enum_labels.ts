@@ -1,6 +1,7 @@
+import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredEnum, type DeclaredTable, findObject } from "../../schema/declared_schema.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readObject, readPart } from "../../schema/read_object.ts";
+import { readPart } from "../../schema/read_object.ts";
 import { listAliases } from "./enum_order.ts";
 import type { Lowering } from "./lowered.ts";
 
@@ -59,7 +60,7 @@ function checkCompared({ reader, before, t }: Lowering, table?: DeclaredTable): 
 /** Rejects an `INSERT … VALUES` with a string for an enum column that is not a label. */
 function checkInserted({ reader, before, t }: Lowering): void {
   if (!reader.is(0, "INSERT", "INTO")) return;
-  const written = readObject(reader, 2);
+  const written = readName(reader, 2);
   const table = findObject(before.tables, written);
   const values = reader.find(VALUES, written.end);
   if (table === undefined || !reader.is(values, "VALUES")) return;

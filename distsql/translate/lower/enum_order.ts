@@ -12,7 +12,6 @@ import { keywordSet } from "../../../sql/list_words.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import type { Lowering } from "./lowered.ts";
-import { columnsOfEnum } from "./sql_text.ts";
 
 /** Use of the order of an enum's labels in a statement. */
 export interface OrderUse {
@@ -31,12 +30,7 @@ const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
 const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 /** Functions that select by the order of their arguments. */
 const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);
-/** Functions that return an argument, and so its enum. */
-const TRANSPARENT: ReadonlySet<string> = keywordSet(`
-  COALESCE NULLIF GREATEST LEAST MIN MAX FIRST_VALUE LAST_VALUE NTH_VALUE LAG LEAD ANY_VALUE MODE
-  UNNEST ARRAY_AGG ARRAY_APPEND ARRAY_PREPEND ARRAY_CAT ROW ARRAY ANY ALL SOME PERCENTILE_DISC CAST
-`);
-/** Keywords that end an operand, or that cannot be an alias or column without quotes. */
+/** Keywords that cannot be an alias or column without quotes. */
 const RESERVED: ReadonlySet<string> = keywordSet(`
   ALL ANALYSE ANALYZE AND ANY AS ASC BETWEEN BY CASE CHECK COLLATE CONSTRAINT CREATE
   CROSS DEFAULT DELETE DESC DISTINCT DO ELSE END EXCEPT EXISTS FETCH FILTER FOR
@@ -46,8 +40,12 @@ const RESERVED: ReadonlySet<string> = keywordSet(`
   SELECT SET SIMILAR SOME SYMMETRIC TABLE THEN TO UNION UNIQUE UPDATE USING VALUES
   VIEW WHEN WHERE WINDOW WITH WITHIN
 `);
-/** Reserved words that may be part of an operand. */
-const OPERAND_TAILS: ReadonlySet<string> = new Set(["END", "COLLATE", "FILTER", "OVER"]);
+/** Keywords and symbols that end a comparison. */
+const BOUNDS: ReadonlySet<string> = new Set(
+  [...RESERVED, ",", ";", ":=", "=>", ...EQUALITY].filter((word) =>
+    !["ALL", "ANY", "SOME", "COLLATE", "FILTER", "OVER"].includes(word)
+  ),
+);
 const CONSTANTS: ReadonlySet<string> = keywordSet(`
   ARRAY NULL TRUE FALSE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP
   CURRENT_USER
@@ -63,7 +61,7 @@ const SORT_ENDS: ReadonlySet<string> = keywordSet(`
 const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
 
 /** Checks whether the labels of an enum are in text order, so that text compares like the enum. */
-function hasTextOrder({ labels }: DeclaredEnum): boolean {
+export function hasTextOrder({ labels }: DeclaredEnum): boolean {
   return labels.every((label, at) =>
     at === 0 || Buffer.compare(Buffer.from(labels[at - 1]), Buffer.from(label)) < 0
   );
@@ -83,13 +81,11 @@ interface Names {
  * Reads the names of a statement.
  *
  * @param only Table whose columns a definition names.
- * @param read Further tables that it reads.
  */
 function readNames(
   reader: StatementReader,
   state: DeclaredSchema,
-  only?: DeclaredTable,
-  read: readonly DeclaredTable[] = [],
+  only: DeclaredTable | undefined,
 ): Names {
   const named = new Set<string>();
   for (let at = 0; at < reader.size; at++) if (reader.isName(at)) named.add(readPart(reader, at));
@@ -98,8 +94,6 @@ function readNames(
   const used = [
     ...all.filter((table) => table === only || named.has(table.name)),
     ...views.flatMap((view) => listTables(state, view)),
-    ...read,
-    ...only === undefined ? [] : [only],
   ].flatMap(({ columns }) => columns);
   const texts = only === undefined
     ? [reader, ...views.map(({ text }) => parseStatement(text))]
@@ -144,94 +138,71 @@ export function listAliases(reader: StatementReader): string[] {
   return aliases;
 }
 
-function endsOperand(key: string): boolean {
-  return key === "," || key === ";" || ORDERING.has(key) || EQUALITY.has(key) || key === ":=" ||
-    key === "=>" || (RESERVED.has(key) && !OPERAND_TAILS.has(key));
-}
-
-/** Returns the operand that ends before a position. */
-function operandBefore(reader: StatementReader, end: number): Range {
-  let at = end;
-  for (let depth = 0, cases = 0; at > 0; at--) {
-    const key = reader.key(at - 1);
+/** Returns the comparison around an operator, with both operands. */
+function findComparison(reader: StatementReader, at: number): Range {
+  const isBetween = reader.is(at, "BETWEEN");
+  let from = isBetween && reader.is(at - 1, "NOT") ? at - 1 : at;
+  for (let depth = 0; from > 0; from--) {
+    const key = reader.key(from - 1);
     if (key === ")" || key === "]") depth++;
     else if ((key === "(" || key === "[") && depth-- === 0) break;
-    else if (depth > 0) continue;
-    else if (key === "END") cases++;
-    else if (key === "CASE" && cases > 0) cases--;
-    else if (cases === 0 && endsOperand(key)) break;
+    else if (depth === 0 && BOUNDS.has(key)) break;
   }
-  return [at, end];
-}
-
-/** Returns the operand that starts at a position. */
-function operandAfter(reader: StatementReader, from: number): Range {
-  let at = from;
-  for (let cases = 0; at < reader.size; at = reader.next(at)) {
-    const key = reader.key(at);
-    if (key === ")" || key === "]") break;
-    if (key === "CASE") cases++;
-    else if (key === "END" && cases > 0) cases--;
-    else if (cases === 0 && endsOperand(key) && !(at === from && TRANSPARENT.has(key))) break;
+  let to = isBetween ? reader.findEnd("AND", at) + 1 : at + 1;
+  while (to < reader.size && ![")", "]"].includes(reader.key(to)) && !reader.isOneOf(to, BOUNDS)) {
+    to = reader.next(to);
   }
-  return [from, Math.min(at, reader.size)];
+  return [from, Math.min(to, reader.size)];
 }
 
 /** Checks for a number, which is never an enum. */
-function isNumber(reader: StatementReader, [from, to]: Range): boolean {
-  const start = reader.skip(from, "-");
-  return to === start + 1 && reader.token(start)?.kind === "number";
+function isNumber(reader: StatementReader, at: number): boolean {
+  return reader.token(at)?.kind === "number";
 }
 
 /**
  * Finds what may use the order of an enum's labels: `<` and similar operators, BETWEEN, ORDER BY,
  * `min()` and `greatest()`, on a value that is an enum or of unknown type in a statement that reads
- * one. Enums whose labels are in text order compare as text, and are not found.
+ * one.
  *
  * @param reader The statement.
  * @param state Declarations before it.
  * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
  * INDEX.
- * @param read Tables that a stored statement reads, which may have other names by now.
  */
 export function findOrderUses(
   reader: StatementReader,
   state: DeclaredSchema,
   table?: DeclaredTable,
-  read: readonly DeclaredTable[] = [],
 ): readonly OrderUse[] {
-  const enums = new Map([...state.enums].filter(([, type]) => !hasTextOrder(type)));
-  const names = readNames(reader, { ...state, enums }, table, read);
+  const names = readNames(reader, state, table);
   // a number in ORDER BY is the place of an output
   const outputs = names.possible.filter((type) => namesColumn(reader, type, names));
   const uses: OrderUse[] = [];
 
-  function add(what: string, operands: readonly Range[]): void {
-    if (operands.some((operand) => isNumber(reader, operand))) return;
-    const found = operands.map((operand) => findEnums(reader, operand, names));
-    const types = new Set(found.flat());
-    const operand = operands[found.findIndex((types) => types.length > 0)];
-    if (types.size > 0) {
-      uses.push({ types: [...types], what: `${what} ${reader.text(...operand)}` });
+  function add(
+    what: string,
+    [from, to]: Range,
+    types: readonly DeclaredEnum[] = findEnums(reader, [from, to], names),
+  ): void {
+    if (types.length > 0) {
+      uses.push({ types: [...new Set(types)], what: `${what}${reader.text(from, to)}` });
     }
   }
 
   for (let at = 0; at < reader.size && names.possible.length > 0; at++) {
     const key = reader.key(at);
-    if (ORDERING.has(key)) add(key, [operandBefore(reader, at), operandAfter(reader, at + 1)]);
-    else if (key === "BETWEEN") {
-      const value = operandBefore(reader, reader.is(at - 1, "NOT") ? at - 1 : at);
-      const and = reader.findEnd("AND", at);
-      add("BETWEEN on", [value, [at + 1, and], operandAfter(reader, and + 1)]);
+    if (ORDERING.has(key) || key === "BETWEEN") {
+      if (isNumber(reader, at - 1) || isNumber(reader, at + 1)) continue;
+      const hasCase = reader.is(at - 1, "END") || reader.is(at + 1, "CASE");
+      add("", findComparison(reader, at), hasCase ? names.possible : undefined);
     } else if (reader.is(at, "ORDER", "BY")) {
-      for (const range of listSortKeys(reader, at)) {
-        if (!isNumber(reader, range)) add("ORDER BY", [range]);
-        else if (outputs.length > 0) {
-          uses.push({ types: outputs, what: `ORDER BY ${reader.text(...range)}` });
-        }
+      for (const [from, to] of listSortKeys(reader, at)) {
+        const isPlace = to === from + 1 && isNumber(reader, from);
+        add("ORDER BY ", [from, to], isPlace ? outputs : undefined);
       }
-    } else if (EXTREMES.has(key) && reader.key(at + 1) === "(" && reader.key(at - 1) !== ".") {
-      add(`${key.toLowerCase()}() of`, reader.listIn(at + 1));
+    } else if (EXTREMES.has(key) && reader.is(at + 1, "(") && !reader.is(at - 1, ".")) {
+      add(key.toLowerCase(), [at + 1, reader.next(at + 1)]);
     }
   }
   return uses;
@@ -259,7 +230,7 @@ function listSortKeys(reader: StatementReader, at: number): Range[] {
 
 /**
  * Returns the enums that an expression may have: those of the columns and types that it names,
- * except within calls of other functions, before a cast, and where it only tests equality.
+ * except before a cast, and where it only tests equality.
  */
 function findEnums(reader: StatementReader, [from, to]: Range, names: Names): DeclaredEnum[] {
   // an enum has no operators but comparisons
@@ -267,13 +238,10 @@ function findEnums(reader: StatementReader, [from, to]: Range, names: Names): De
   const found: DeclaredEnum[] = [];
   for (let at = from; at < to;) {
     const end = reader.nameEnd(at);
-    const isCall = end > at && reader.is(end, "(") && !isKeyword(reader, end - 1);
-    if (isCall && !reader.isOneOf(end - 1, TRANSPARENT)) at = reader.next(end);
-    else if (end === at) at++;
-    else {
-      if (!isCall) found.push(...getEnums(reader, at, end, names));
-      at = end;
-    }
+    const isCall = reader.is(end, "(") && !isKeyword(reader, end - 1);
+    const isTested = at > from && reader.isOneOf(at - 1, BEFORE_OTHERS);
+    if (end > at && !isCall && !isTested) found.push(...getEnums(reader, at, end, names));
+    at = Math.max(end, at + 1);
   }
   return found;
 }
@@ -289,8 +257,7 @@ function getEnums(
     reader.token(end)?.kind === "string";
   const isCast = reader.is(end, "AS") && reader.is(reader.nameEnd(end + 1), ")");
   const isOther = isCast || isKeyword(reader, at) || reader.isOneOf(at, CONSTANTS) ||
-    reader.isOneOf(at - 1, BEFORE_OTHERS) || reader.isOneOf(end, AFTER_OTHERS) ||
-    reader.is(end, "NOT", "IN");
+    reader.isOneOf(end, AFTER_OTHERS) || reader.is(end, "NOT", "IN");
   if (isOther) return [];
   if (isType) return possible.filter((type) => type.name === name);
   const own = columns.filter((column) => column.name === name);
@@ -308,8 +275,8 @@ function onlyReads(reader: StatementReader): boolean {
 }
 
 /**
- * Rejects a statement that uses the order of an enum's labels, and values that are not labels. A
- * query that only reads gets a warning.
+ * Rejects a statement that uses the order of an enum's labels. A query that only reads gets a
+ * warning, unless the labels are in text order.
  *
  * @param lowering The statement; receives warnings and refusals.
  * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
@@ -319,11 +286,13 @@ export function checkOrder(
   { reader, before, t }: Lowering,
   table: DeclaredTable | undefined,
 ): void {
+  const isRead = onlyReads(reader);
   for (const { what, types } of findOrderUses(reader, before, table)) {
+    if (isRead && types.every(hasTextOrder)) continue;
     const enums = types.map((type) => type.name).join(", ");
     const message =
       `${what}: the enum ${enums} is ordered by position, but text is ordered alphabetically`;
-    if (onlyReads(reader)) t.warn("type-enum-order", message, enums);
+    if (isRead) t.warn("type-enum-order", message, enums);
     else t.refuse("type-enum-unproven", message, enums);
   }
 }
@@ -338,56 +307,4 @@ export function warnOfOrder(column: string, type: DeclaredEnum, t: StatementTran
       "another order",
     type.name,
   );
-}
-
-/** ALTER TYPE of an enum. */
-export interface EnumChange extends Lowering {
-  /** The enum before the change. */
-  readonly found: DeclaredEnum;
-}
-
-/** Rejects the change of an enum. */
-export function refuseChange(
-  { found: { name }, t }: EnumChange,
-  what: string,
-  entry = "type-enum-change",
-): void {
-  t.refuse(entry, what, name);
-}
-
-/** Returns the views, CHECKs, indexes and generated columns that use the order of an enum. */
-function findStoredOrders(state: DeclaredSchema, type: DeclaredEnum): string[] {
-  const uses = (text: string, table?: DeclaredTable, read?: DeclaredTable[]): boolean =>
-    findOrderUses(parseStatement(text), state, table, read)
-      .some(({ types }) => types.includes(type));
-  return [
-    ...[...state.views.values()].filter((view) =>
-      uses(view.text, undefined, listTables(state, view))
-    ),
-    ...[...state.tables.values()].flatMap((table) => [
-      ...table.constraints.filter(({ kind, text }) => kind === "check" && uses(text, table)),
-      ...table.indexes.filter(({ text }) => uses(text, table)),
-      ...table.columns.filter(({ generated }) => generated !== undefined && uses(generated, table)),
-    ]),
-  ].map(({ name }) => name);
-}
-
-/**
- * Checks whether stored expressions stay correct with other labels; otherwise rejects the change.
- * Warns about columns.
- */
-export function keepsOrder(change: EnumChange): boolean {
-  const { found, before, after, t } = change;
-  const changed = after.enums.get(getKey(found))!;
-  const stored = findStoredOrders(after, changed);
-  if (stored.length > 0) {
-    const users = stored.join(", ");
-    refuseChange(change, `a change of the enum ${found.name}, whose order is used by ${users}`);
-    return false;
-  }
-  if (!hasTextOrder(found)) return true;
-  for (const { table, column } of columnsOfEnum(before, found)) {
-    warnOfOrder(`${table}.${column.name}`, changed, t);
-  }
-  return true;
 }

@@ -5,13 +5,9 @@ import {
 } from "../../schema/declared_schema.ts";
 import { foldWithNames } from "../../schema/fold_statement.ts";
 import { readLiteral } from "../../schema/literals.ts";
-import { readObject } from "../../schema/read_object.ts";
-import {
-  isNotValid,
-  isTableConstraint,
-  readTableConstraint,
-} from "../../syntax/table_constraint.ts";
-import { writeName } from "../../../sql/sql_name.ts";
+import { readAlterActions } from "../../syntax/alter_action.ts";
+import { isNotValid, type TableConstraint } from "../../syntax/table_constraint.ts";
+import { readName, writeName } from "../../../sql/sql_name.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
@@ -38,24 +34,22 @@ function nameConstraints(
   if (names.size === 0 || !reader.is(0, "ALTER", "TABLE")) return reader;
   const edits = new TokenEdits(reader);
   const start = reader.nameEnd(reader.alteredTableAt());
-  for (const [from, to] of reader.alterActions()) {
-    const isConstraint = isTableConstraint(reader, from + 1);
-    if (isConstraint && !takesName(reader, from + 1, to)) continue;
+  for (const action of readAlterActions(reader)) {
+    const { from, to } = action;
+    const constraint = action.kind === "add_constraint" ? action.constraint : undefined;
+    if (constraint && !takesName(reader, constraint)) continue;
     for (const [at, name] of names) {
       if (at <= from || at >= to) continue;
       const isQuoted = `${reader.text(2, start)} ${reader.text(from, to)}`.includes('"');
       edits.insertBefore(at, `CONSTRAINT ${writeName(name, isQuoted)} `);
-      if (isConstraint && readTableConstraint(reader, from + 1, to).kind !== "primary_key") {
-        t.warn("constraint-name");
-      }
+      if (constraint && constraint.kind !== "primary_key") t.warn("constraint-name");
     }
   }
   return edits.isEmpty ? reader : parseStatement(edits.apply());
 }
 
 /** Checks whether a constraint becomes several statements, which must use its name. */
-function takesName(reader: StatementReader, from: number, to: number): boolean {
-  const constraint = readTableConstraint(reader, from, to);
+function takesName(reader: StatementReader, constraint: TableConstraint): boolean {
   if (constraint.kind === "unique" || constraint.kind === "primary_key") {
     return !constraint.usesIndex;
   }
@@ -89,7 +83,7 @@ function checkFunction(lowering: Lowering): void {
 function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string | undefined {
   const end = reader.findEnd(new Set(["AS", "RETURN", "BEGIN"]), 1);
   for (let at = 0; at < end; at = Math.max(reader.nameEnd(at), at + 1)) {
-    const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
+    const found = reader.isName(at) ? findObject(state.enums, readName(reader, at)) : undefined;
     if (found) return found.name;
   }
   return undefined;
@@ -101,7 +95,7 @@ function lowerGrant({ reader, before, t }: Lowering): Lowered[] {
   if (!reader.is(on + 1, "TYPE")) return [reader];
   const end = reader.find(new Set(["TO", "FROM"]), on);
   const isEnum = reader.list(on + 2, end).every(([at]) =>
-    findObject(before.enums, readObject(reader, at)) !== undefined
+    findObject(before.enums, readName(reader, at)) !== undefined
   );
   if (!isEnum) return [reader];
   t.apply("type-enum-check");
@@ -118,7 +112,7 @@ function lowerExpressions(lowering: Lowering, table?: DeclaredTable): StatementR
 function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
   const { reader, before, after } = lowering;
   if (before.enums.size === 0) return lowerCreateTable(lowering);
-  const name = readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS"));
+  const name = readName(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS"));
   const lowered = lowerExpressions(lowering, findObject(after.tables, name));
   return lowerCreateTable({ ...lowering, reader: lowered });
 }
@@ -126,13 +120,13 @@ function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
 function lowerCreate(lowering: Lowering): Lowered[] {
   const { reader, before, t } = lowering;
   if (reader.is(1, "TYPE")) {
-    if (!reader.is(readObject(reader, 2).end, "AS", "ENUM", "(")) return [reader];
+    if (!reader.is(readName(reader, 2).end, "AS", "ENUM", "(")) return [reader];
     lowerCreateEnum(lowering);
     return [];
   }
   if (reader.is(1, "DOMAIN")) {
-    const written = readObject(reader, 2);
-    const base = findObject(before.enums, readObject(reader, reader.skip(written.end, "AS")));
+    const written = readName(reader, 2);
+    const base = findObject(before.enums, readName(reader, reader.skip(written.end, "AS")));
     if (base) t.refuse("type-enum-use", `a domain over the enum ${base.name}`, base.name);
     return base ? [] : [reader];
   }
@@ -145,7 +139,7 @@ function lowerCreate(lowering: Lowering): Lowered[] {
   if (reader.is(object, "TABLE")) return [lowerTable(lowering, object + 1)];
   if (!reader.is(object, "INDEX")) return [lowerExpressions(lowering)];
   const on = reader.find("ON", object);
-  const table = findObject(before.tables, readObject(reader, reader.skip(on + 1, "ONLY")));
+  const table = findObject(before.tables, readName(reader, reader.skip(on + 1, "ONLY")));
   return [lowerExpressions(lowering, table)];
 }
 
@@ -206,7 +200,7 @@ export function lowerStatement(
 
 /** Returns the table of an ALTER TABLE, with the columns that it has before or after. */
 function alteredTable({ reader, before, after }: Lowering): DeclaredTable | undefined {
-  const name = readObject(reader, reader.alteredTableAt());
+  const name = readName(reader, reader.alteredTableAt());
   const [old, table] = [findObject(before.tables, name), findObject(after.tables, name)];
   if (old === undefined || table === undefined) return table;
   const added = table.columns.filter((column) =>

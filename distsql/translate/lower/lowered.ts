@@ -1,4 +1,5 @@
 import type { DeclaredSchema, DeclaredTable } from "../../schema/declared_schema.ts";
+import type { AlterAction } from "../../syntax/alter_action.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import type { DistSqlStep, StatementTranslation } from "../context/translation.ts";
 
@@ -33,8 +34,8 @@ export interface Alteration extends Lowering {
   readonly tableText: string;
   /** Name of the table. */
   readonly tableName: string;
-  /** Ranges of all actions. */
-  readonly ranges: readonly (readonly [from: number, to: number])[];
+  /** All actions, as written. */
+  readonly all: readonly AlterAction[];
   readonly lead: Lowered[];
   readonly actions: string[];
   readonly tail: Lowered[];

@@ -5,8 +5,7 @@ import {
   getKey,
 } from "../../schema/declared_schema.ts";
 import { getOwner } from "../../schema/fold_objects.ts";
-import { readObject } from "../../schema/read_object.ts";
-import { writeName } from "../../../sql/sql_name.ts";
+import { readName, writeName } from "../../../sql/sql_name.ts";
 import { parseStatement } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
@@ -26,8 +25,7 @@ function serialColumn(
 }
 
 /**
- * Translates DROP SEQUENCE: omits sequences that were dropped with an identity; with CASCADE drops
- * the identity.
+ * Translates DROP SEQUENCE: with CASCADE also of an identity column, which becomes a plain one.
  */
 export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
   const cascades = reader.is(reader.size - 1, "CASCADE");
@@ -36,10 +34,9 @@ export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
   const lowered: Lowered[] = [];
   const kept: string[] = [];
   for (const [from, to] of reader.list(start, end)) {
-    const sequence = findObject(before.sequences, readObject(reader, from));
+    const sequence = findObject(before.sequences, readName(reader, from));
     const serial = sequence && serialColumn(before, sequence);
-    if (sequence && t.scope.goneSequences.has(getKey(sequence))) t.apply("serial-default");
-    else if (serial === undefined) kept.push(reader.text(from, to));
+    if (serial === undefined) kept.push(reader.text(from, to));
     else if (cascades) {
       t.apply("serial-default");
       const column = writeName(serial[1], true);
@@ -63,7 +60,7 @@ export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
  * is rejected.
  */
 export function lowerAlterSequence({ reader, before, t }: Lowering): Lowered[] {
-  const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
+  const written = readName(reader, reader.skip(2, "IF", "EXISTS"));
   const sequence = findObject(before.sequences, written);
   const serial = sequence && serialColumn(before, sequence);
   const owned = reader.find("OWNED", written.end);

@@ -1,5 +1,5 @@
 import { quoteLiteral } from "../../../sql/quote.ts";
-import { type DeclaredColumn, getKey } from "../../schema/declared_schema.ts";
+import type { DeclaredColumn } from "../../schema/declared_schema.ts";
 import { chooseRelationName } from "../../schema/names.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import type { DistSqlStep } from "../context/translation.ts";
@@ -8,8 +8,7 @@ import { writeObject } from "./sql_text.ts";
 
 /**
  * Returns the steps that turn an identity column, which replaces `serial`, into a plain column
- * without a default. As in PostgreSQL its sequence and position are kept, unless the text drops the
- * sequence.
+ * without a default. As in PostgreSQL its sequence and position are kept.
  *
  * @param alteration The statement, which changes the column.
  * @param column A column of its table.
@@ -27,10 +26,6 @@ export function dropSerialDefault(
     ? undefined
     : before.sequences.get(column.sequence);
   if (sequence === undefined) return [drop];
-  if (t.scope.droppedSequences.has(sequence.name)) {
-    t.scope.goneSequences.add(getKey(sequence));
-    return [drop];
-  }
   const { schema } = sequence;
   const parts = { schema, table: table!.name, columns: [column.name], label: "kept" };
   const kept = { schema, name: chooseRelationName(before, parts) };

@@ -3,18 +3,15 @@ import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { DistSqlStep } from "../context/translation.ts";
 import { uniqueSteps } from "./add_constraint.ts";
 import {
-  type AlterAction,
   type AlterResult,
+  type AlterScope,
   chain,
   nameConstraint,
   step,
   validateStep,
 } from "./alter_target.ts";
-import {
-  type ColumnClause,
-  type ColumnDefinition,
-  readColumn,
-} from "../../syntax/column_definition.ts";
+import type { ActionOf } from "../../syntax/alter_action.ts";
+import type { ColumnClause } from "../../syntax/column_definition.ts";
 import { type ColumnType, translateType } from "./column_type.ts";
 import { notNullSteps } from "./not_null.ts";
 import { cleanAttributes } from "./clean_constraint.ts";
@@ -33,8 +30,7 @@ const RECREATES: ReadonlySet<string> = new Set(["primary_key", "generated", "ide
 const PLAIN: ReadonlySet<string> = new Set(["storage", "compression", "null", "attribute"]);
 
 /** Context of one added column. */
-interface Addition extends AlterAction {
-  readonly column: ColumnDefinition;
+interface Addition extends AlterScope, ActionOf<"add_column"> {
   readonly type: ColumnType;
 }
 
@@ -69,13 +65,9 @@ function defaultSteps(
     }
   }
   const table = target.table.text;
-  const where = `${text} IS NULL`;
   return [
     step(`${target.head} ALTER COLUMN ${text} SET DEFAULT ${value};`),
-    {
-      sql: `UPDATE ${table} SET ${text} = ${value} WHERE ${where};`,
-      batch: { verb: "update", table, set: `${text} = ${value}`, where },
-    },
+    step(`UPDATE ${table} SET ${text} = ${value} WHERE ${text} IS NULL;`),
   ];
 }
 
@@ -168,14 +160,15 @@ function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[]
 /**
  * Translates ADD COLUMN: plain columns are kept, a default and constraints become separate steps.
  */
-export function translateAddColumn(action: AlterAction): AlterResult {
-  const { reader, target, t } = action;
-  const afterColumn = reader.skip(action.from + 1, "COLUMN");
-  const at = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
-  const column = readColumn(reader, at, action.to);
+export function translateAddColumn(
+  action: ActionOf<"add_column">,
+  scope: AlterScope,
+): AlterResult {
+  const { column, isGuarded } = action;
+  const { reader, target, t } = scope;
   const refusedBefore = t.refusals.length;
   const type = translateType(reader, column.typeFrom, column.typeTo, t, column.name.name);
-  const addition: Addition = { ...action, column, type };
+  const addition: Addition = { ...scope, ...action, type };
   if (refuses(addition) || t.refusals.length > refusedBefore) return undefined;
   const plain = plainColumn(addition);
   const steps: DistSqlStep[] = [step(`${target.head} ${plain};`)];
@@ -200,6 +193,6 @@ export function translateAddColumn(action: AlterAction): AlterResult {
   t.apply(steps.length === 1 ? "add-column-null" : "add-column-constraint");
   if (steps.length === 1) return { keep: plain };
   const about = { table: target.quoted, column: column.name.name };
-  if (at > afterColumn) steps[0] = { ...steps[0], ifNoColumn: about };
+  if (isGuarded) steps[0] = { ...steps[0], ifNoColumn: about };
   return { steps: chain(steps) };
 }

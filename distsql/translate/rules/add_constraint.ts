@@ -3,8 +3,8 @@ import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import {
-  type AlterAction,
   type AlterResult,
+  type AlterScope,
   type AlterTarget,
   chain,
   nameConstraint,
@@ -15,11 +15,8 @@ import {
 import { refuseJsonKeys } from "./known_table.ts";
 import { notNullSteps } from "./not_null.ts";
 import { cleanConstraint } from "./clean_constraint.ts";
-import {
-  isNotValid,
-  readTableConstraint,
-  type TableConstraint,
-} from "../../syntax/table_constraint.ts";
+import type { ActionOf } from "../../syntax/alter_action.ts";
+import { isNotValid, type TableConstraint } from "../../syntax/table_constraint.ts";
 
 /** Returns the only column of a CHECK, which PostgreSQL uses in its name. */
 function onlyColumn(reader: StatementReader, from: number, to: number): NamedColumn[] {
@@ -53,7 +50,7 @@ export function uniqueSteps(
 
 function translateUnique(
   constraint: TableConstraint,
-  { reader, target, t }: AlterAction,
+  { reader, target, t }: AlterScope,
 ): AlterResult {
   if (isIgnored(constraint, target, t)) return undefined;
   const open = reader.find("(", constraint.bodyFrom, constraint.to);
@@ -94,7 +91,7 @@ function isIgnored(
 function translateChecked(
   constraint: TableConstraint,
   edits: TokenEdits,
-  { reader, target, t }: AlterAction,
+  { reader, target, t }: AlterScope,
 ): AlterResult {
   const { kind, from, to } = constraint;
   if (kind === "foreign_key" && !t.can("foreign_keys")) {
@@ -123,9 +120,11 @@ function translateChecked(
 /**
  * Translates ADD of a constraint to an existing table.
  */
-export function translateAddConstraint(action: AlterAction): AlterResult {
-  const { reader, from, to, target, t } = action;
-  const constraint = readTableConstraint(reader, from + 1, to);
+export function translateAddConstraint(
+  { constraint, from, to }: ActionOf<"add_constraint">,
+  scope: AlterScope,
+): AlterResult {
+  const { reader, target, t } = scope;
   const edits = new TokenEdits(reader);
   cleanConstraint(edits, constraint, t);
   const isKey = constraint.kind === "primary_key" || constraint.kind === "unique";
@@ -137,20 +136,20 @@ export function translateAddConstraint(action: AlterAction): AlterResult {
       if (constraint.usesIndex) {
         return { keep: edits.isEmpty ? reader.text(from, to) : edits.apply(from, to) };
       }
-      return translateUnique(constraint, action);
+      return translateUnique(constraint, scope);
     case "not_null":
-      return addNotNull(constraint, action);
+      return addNotNull(constraint, scope);
     case "exclude":
       return undefined;
     case "check":
     case "foreign_key":
-      return translateChecked(constraint, edits, action);
+      return translateChecked(constraint, edits, scope);
     case "unknown":
       return { keep: reader.text(from, to) };
   }
 }
 
-function addNotNull(constraint: TableConstraint, { target, t }: AlterAction): AlterResult {
+function addNotNull(constraint: TableConstraint, { target, t }: AlterScope): AlterResult {
   if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "ADD NOT NULL");
   t.apply("set-not-null");
   return notNullSteps(constraint.columns[0], constraint.name, target, t);

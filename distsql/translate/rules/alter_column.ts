@@ -1,8 +1,7 @@
-import { findTypeChange } from "../../syntax/alter_pass.ts";
-import { readName } from "../../../sql/sql_name.ts";
+import type { ActionOf } from "../../syntax/alter_action.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { StatementTranslation } from "../context/translation.ts";
-import type { AlterAction, AlterResult } from "./alter_target.ts";
+import type { AlterResult, AlterScope } from "./alter_target.ts";
 import { translateType } from "./column_type.ts";
 import { normalizeCache, normalizeIdentity } from "./identity.ts";
 import { isKey } from "./known_table.ts";
@@ -23,9 +22,8 @@ function keepSince(keep: string, t: StatementTranslation): AlterResult {
  * Translates a change of type, which requires a recreation with a type that the provider supports.
  */
 function changeType(
-  typeAt: number,
-  column: string,
-  { reader, to, target, t }: AlterAction,
+  { column: { name: column }, valueAt: typeAt, to }: ActionOf<"alter_column">,
+  { reader, target, t }: AlterScope,
 ): undefined {
   const end = reader.findEnd(AFTER_TYPE, typeAt, to);
   const type = translateType(reader, typeAt, end, t, column);
@@ -38,34 +36,41 @@ function changeType(
 /**
  * Translates ALTER COLUMN of an existing table.
  */
-export function translateAlterColumn(action: AlterAction): AlterResult {
-  const { reader, from, to, target, t } = action;
-  const column = readName(reader, reader.skip(from + 1, "COLUMN"));
-  const at = column.end;
+export function translateAlterColumn(
+  action: ActionOf<"alter_column">,
+  scope: AlterScope,
+): AlterResult {
+  const { column, change, valueAt, from, to } = action;
+  const { reader, target, t } = scope;
   const text = reader.text(from, to);
-  const typeAt = findTypeChange(reader, at);
-  if (typeAt >= 0) return changeType(typeAt, column.name, action);
-  if (reader.is(at, "SET", "EXPRESSION")) {
-    return void t.refuse("alter-column-type", `a change of column ${column.name}`);
-  }
-  if (reader.is(at, "SET", "NOT", "NULL")) {
-    if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "SET NOT NULL");
-    t.apply("set-not-null");
-    return notNullSteps(column, undefined, target, t);
-  }
-  if (reader.is(at, "DROP", "NOT", "NULL")) {
-    if (!t.can("column_defaults")) return keepSince(text, t);
-    t.warn("drop-not-null");
-    return dropNotNull(text, column, target);
-  }
-  if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) {
-    return keepSince(text, t);
-  }
-  const setsStorage = reader.is(at, "SET", "STATISTICS") || reader.is(at, "SET", "COMPRESSION") ||
-    reader.is(at, "SET", "(") || reader.is(at, "RESET", "(");
-  if (setsStorage) return void t.warn("table-settings");
   const edits = new TokenEdits(reader);
-  if (reader.is(at, "ADD", "GENERATED")) normalizeIdentity(edits, at + 1, to, t);
-  else normalizeCache(edits, at, to, "identity-cache", t);
+  switch (change) {
+    case "type":
+      return changeType(action, scope);
+    case "set_expression":
+      return void t.refuse("alter-column-type", `a change of column ${column.name}`);
+    case "set_not_null":
+      if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "SET NOT NULL");
+      t.apply("set-not-null");
+      return notNullSteps(column, undefined, target, t);
+    case "drop_not_null":
+      if (!t.can("column_defaults")) return keepSince(text, t);
+      t.warn("drop-not-null");
+      return dropNotNull(text, column, target);
+    case "set_default":
+    case "drop_default":
+      return keepSince(text, t);
+    case "add_identity":
+      normalizeIdentity(edits, valueAt - 1, to, t);
+      break;
+    default: {
+      const at = column.end;
+      const setsStorage = reader.is(at, "SET", "STATISTICS") ||
+        reader.is(at, "SET", "COMPRESSION") || reader.is(at, "SET", "(") ||
+        reader.is(at, "RESET", "(");
+      if (setsStorage) return void t.warn("table-settings");
+      normalizeCache(edits, at, to, "identity-cache", t);
+    }
+  }
   return { keep: edits.isEmpty ? text : edits.apply(from, to) };
 }

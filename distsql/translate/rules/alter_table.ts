@@ -1,4 +1,3 @@
-import { readPart } from "../../schema/read_object.ts";
 import { quoteNameAt, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { asyncTableAt } from "../../syntax/statement_table.ts";
@@ -6,16 +5,15 @@ import type { DistSqlStep, StatementTranslation } from "../context/translation.t
 import { translateAddColumn } from "./add_column.ts";
 import { translateAddConstraint } from "./add_constraint.ts";
 import { translateAlterColumn } from "./alter_column.ts";
-import { alterPass } from "../../syntax/alter_pass.ts";
+import { type AlterAction, inRunOrder, readAlterActions } from "../../syntax/alter_action.ts";
 import {
-  type AlterAction,
   type AlterResult,
+  type AlterScope,
   type AlterTarget,
   step,
   validateStep,
 } from "./alter_target.ts";
 import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
-import { isTableConstraint } from "../../syntax/table_constraint.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Options of a view that protect rows: ALTER TABLE also applies to views. */
@@ -23,7 +21,7 @@ const VIEW_OPTIONS: ReadonlySet<string> = keywordSet(
   "SECURITY_BARRIER SECURITY_INVOKER CHECK_OPTION",
 );
 
-function translateSetting({ reader, from, to, t }: AlterAction): undefined {
+function translateSetting({ from, to }: AlterAction, { reader, t }: AlterScope): undefined {
   for (let at = from; at < to; at++) {
     if (reader.isOneOf(at, VIEW_OPTIONS)) {
       return void t.refuse("row-security", `${reader.key(from)} of a view's options`);
@@ -38,7 +36,7 @@ function translateRowSecurity(isRemoval: boolean, t: StatementTranslation): unde
   else t.refuse("row-security", "ROW LEVEL SECURITY");
 }
 
-function translateSwitch({ reader, from, to, t }: AlterAction): AlterResult {
+function translateSwitch({ from, to }: AlterAction, { reader, t }: AlterScope): AlterResult {
   const isRemoval = reader.is(from, "DISABLE") || reader.is(from, "NO");
   for (let at = from + 1; at < from + 3; at++) {
     if (reader.is(at, "ROW", "LEVEL", "SECURITY")) return translateRowSecurity(isRemoval, t);
@@ -48,55 +46,48 @@ function translateSwitch({ reader, from, to, t }: AlterAction): AlterResult {
   return void t.warn("table-settings");
 }
 
-function translateDrop({ reader, from, to, target: { known }, t }: AlterAction): AlterResult {
-  const keep = { keep: reader.text(from, to) };
-  if (reader.key(from + 1) === "CONSTRAINT") {
-    const name = readPart(reader, reader.skip(from + 2, "IF", "EXISTS"));
-    if (!isPrimaryKey(known, name)) return keep;
-    return void t.refuse("primary-key-change", "DROP of a primary key");
-  }
-  const column = readPart(reader, reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS"));
-  if (isInPrimaryKey(known, column)) {
-    return void t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
-  }
-  if (!t.can("drop_column")) return void t.refuse("drop-column-recreate", "DROP COLUMN");
-  t.warn("drop-column");
-  return keep;
-}
-
-function translateValidate({ reader, from, target, t }: AlterAction): AlterResult {
-  t.apply("validate-constraint");
-  return { steps: [validateStep(target, readName(reader, from + 2).text)] };
-}
-
 const SETTING_STARTS: ReadonlySet<string> = new Set(["SET", "RESET", "CLUSTER", "REPLICA"]);
 const SWITCH_STARTS: ReadonlySet<string> = new Set(["ENABLE", "DISABLE", "FORCE"]);
 const FAMILY_STARTS: ReadonlySet<string> = keywordSet("INHERIT NO OF NOT ATTACH DETACH");
 
-function translateAction(action: AlterAction): AlterResult {
-  const { reader, from, to, t } = action;
+function translateAction(action: AlterAction, scope: AlterScope): AlterResult {
+  const { reader, target, t } = scope;
+  const { from, to } = action;
   const key = reader.key(from);
-  const second = reader.key(from + 1);
-  if (key === "ADD") {
-    const isConstraint = isTableConstraint(reader, from + 1);
-    return isConstraint ? translateAddConstraint(action) : translateAddColumn(action);
+  switch (action.kind) {
+    case "add_column":
+      return translateAddColumn(action, scope);
+    case "add_constraint":
+      return translateAddConstraint(action, scope);
+    case "alter_column":
+      return translateAlterColumn(action, scope);
+    case "drop_constraint":
+      if (!isPrimaryKey(target.known, action.name)) break;
+      return void t.refuse("primary-key-change", "DROP of a primary key");
+    case "drop_column":
+      if (isInPrimaryKey(target.known, action.name)) {
+        const what = `DROP of column ${action.name} of the primary key`;
+        return void t.refuse("primary-key-change", what);
+      }
+      if (!t.can("drop_column")) return void t.refuse("drop-column-recreate", "DROP COLUMN");
+      t.warn("drop-column");
+      break;
+    case "validate":
+      t.apply("validate-constraint");
+      return { steps: [validateStep(target, action.constraint.text)] };
+    case "other":
+      if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) {
+        return translateSwitch(action, scope);
+      }
+      if (SETTING_STARTS.has(key)) return translateSetting(action, scope);
+      if (FAMILY_STARTS.has(key)) {
+        return void t.refuse("table-inheritance", "inheritance and partitions");
+      }
   }
-  if (key === "ALTER" && second !== "CONSTRAINT") return translateAlterColumn(action);
-  if (key === "DROP") return translateDrop(action);
-  if (key === "VALIDATE") return translateValidate(action);
-  if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(action);
-  if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(action);
-  if (!FAMILY_STARTS.has(key)) return { keep: reader.text(from, to) };
-  return void t.refuse("table-inheritance", "inheritance and partitions");
+  return { keep: reader.text(from, to) };
 }
 
 type KeptAction = Extract<AlterResult, { keep: string }>;
-
-interface Action {
-  readonly from: number;
-  readonly text: string;
-  readonly result: AlterResult;
-}
 
 /** Combines consecutive kept actions into one statement. */
 function keptStep(kept: readonly KeptAction[], target: AlterTarget): DistSqlStep {
@@ -156,7 +147,7 @@ function getGuard(reader: StatementReader, at: number, nameAt: number): Guard {
 
 /** Counts the actions of an ALTER TABLE; 0 for another statement. */
 export function countActions(reader: StatementReader): number {
-  return reader.is(0, "ALTER", "TABLE") ? reader.alterActions().length : 0;
+  return reader.is(0, "ALTER", "TABLE") ? readAlterActions(reader).length : 0;
 }
 
 /**
@@ -199,10 +190,10 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     known: findTable(reader, nameAt, t),
   };
   const guard = getGuard(reader, 2, nameAt);
-  const actions: Action[] = reader.alterActions().map(([from, to]) => ({
-    from,
-    text: reader.text(from, to),
-    result: translateAction({ reader, from, to, target, t }),
+  const actions = readAlterActions(reader).map((action) => ({
+    ...action,
+    text: reader.text(action.from, action.to),
+    result: translateAction(action, { reader, target, t }),
   }));
   const isUnchanged = actions.every(({ text, result }) =>
     result && "keep" in result && result.keep === text
@@ -212,8 +203,6 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     return t.emit(reader.source, { ...guard, ...droppedNotNull(kept) });
   }
   const splits = actions.some(({ result }) => result && "steps" in result);
-  const ordered = splits
-    ? actions.toSorted((a, b) => alterPass(reader, a.from) - alterPass(reader, b.from))
-    : actions;
+  const ordered = splits ? inRunOrder(actions) : actions;
   emitResults(ordered.map(({ result }) => result), target, getLead(reader), guard, t);
 }

@@ -17,14 +17,10 @@ export interface AlterTarget {
   readonly known: DeclaredTable | undefined;
 }
 
-/** One action of an ALTER TABLE. */
-export interface AlterAction {
+/** ALTER TABLE that is translated. */
+export interface AlterScope {
   /** The statement. */
   readonly reader: StatementReader;
-  /** Position of the action's first word. */
-  readonly from: number;
-  /** End of the action. */
-  readonly to: number;
   /** The table. */
   readonly target: AlterTarget;
   /** Receives rules and refusals. */

@@ -1,4 +1,5 @@
 import { SERIAL } from "../../syntax/column_definition.ts";
+import type { WrittenName } from "../../schema/read_object.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredDomain, findObject } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
@@ -144,10 +145,9 @@ export function translateType(
   t: StatementTranslation,
   column?: string,
 ): ColumnType {
-  const { name, path, end } = readName(reader, from);
+  const { name, schema, path, end } = readName(reader, from);
   const refuse = (id: string, type: string): void =>
     t.refuse(id, column === undefined ? `type ${type}` : `column ${column} of type ${type}`, type);
-  const schema = path === name ? undefined : path.slice(0, -name.length - 1);
   for (let at = from; at < to; at++) {
     if (reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY")) {
       refuse("type-array", reader.text(from, to));
@@ -165,17 +165,16 @@ export function translateType(
   }
   if (isBuiltIn && (BUILT_IN.has(name) || isInternalChar)) refuse("type-unsupported", name);
   else if (OF_EXTENSIONS.has(name)) refuse("type-extension", name);
-  else return ownType(name, path, t, refuse);
+  else return ownType({ schema, name }, path, t, refuse);
   return { name };
 }
 
 function ownType(
-  name: string,
+  { schema, name }: WrittenName,
   path: string,
   t: StatementTranslation,
   refuse: (id: string, type: string) => void,
 ): ColumnType {
-  const schema = path === name ? undefined : path.slice(0, -name.length - 1);
   const domain = findObject(t.scope.declared.domains, { schema, name });
   if (domain === undefined) refuse("type-user-defined", path);
   return { name, isJson: domain && isJsonType(domain.type), domain };

@@ -4,7 +4,6 @@ import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 import { findObject, type ObjectName } from "../../schema/declared_schema.ts";
-import { readObject } from "../../schema/read_object.ts";
 import { isBuiltInType, isExtensionType } from "./column_type.ts";
 
 const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
@@ -59,7 +58,7 @@ export function castTypeAt(reader: StatementReader, open: number): number {
  * view.
  */
 function hasType(reader: StatementReader, at: number, t: StatementTranslation): boolean {
-  const written = readObject(reader, at);
+  const written = readName(reader, at);
   const { schema, name } = written;
   if (schema !== undefined && SYSTEM_SCHEMAS.has(schema)) return true;
   if (schema === undefined && isBuiltInType(name)) return true;
@@ -80,7 +79,7 @@ function checkCast(reader: StatementReader, at: number, t: StatementTranslation)
   const typeAt = reader.key(at) === "::" ? at + 1 : castTypeAt(reader, at + 1);
   if (typeAt < 0 || !reader.isName(typeAt) || hasType(reader, typeAt, t)) return;
   const type = reader.text(typeAt, reader.nameEnd(typeAt));
-  const id = isExtensionType(readObject(reader, typeAt).name)
+  const id = isExtensionType(readName(reader, typeAt).name)
     ? "type-extension"
     : "type-user-defined";
   t.refuse(id, `a cast to ${type}`, type);

@@ -1,9 +1,9 @@
+import { readName } from "../../../sql/sql_name.ts";
 import {
   type DeclaredColumn,
   type DeclaredTable,
   findObject,
 } from "../../schema/declared_schema.ts";
-import { readObject } from "../../schema/read_object.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import { isJsonType } from "./column_type.ts";
@@ -21,7 +21,7 @@ export function findTable(
   at: number,
   t: StatementTranslation,
 ): DeclaredTable | undefined {
-  return findObject(t.before.tables, readObject(reader, at));
+  return findObject(t.before.tables, readName(reader, at));
 }
 
 /** Finds a column of a declared table. */

@@ -82,7 +82,6 @@ export function translateTruncate(reader: StatementReader, t: StatementTranslati
   places.forEach(({ only, at }, place) => {
     const { text } = readName(reader, at);
     t.emit(`DELETE FROM ${only}${text};`, {
-      batch: { verb: "delete", table: text },
       truncates: { tables, place },
     });
   });

@@ -2,6 +2,7 @@
 
 locals {
   # Database roles by function, for DATABASE_USERNAME.
+  # tflint-ignore: terraform_unused_declarations
   database_roles = {
     AdminBookings                   = "fn_admin_bookings"
     AdminBookingsByBookingIdConfirm = "fn_admin_bookings_by_booking_id_confirm"

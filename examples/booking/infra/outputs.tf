@@ -46,6 +46,7 @@ locals {
     RoomsPost                       = module.fn_rooms_post.function_name
   }
 
+  # tflint-ignore: terraform_unused_declarations
   dead_letter_queue_names = [
     module.queue_mail.dlq_name,
     module.dead_letters_expire_requests.queue_name,

@@ -24,6 +24,7 @@ resource "terraform_data" "stage" {
 
 locals {
   # Data of other stages is protected from being destroyed.
+  # tflint-ignore: terraform_unused_declarations
   is_disposable = var.environment == "dev" || startswith(var.environment, "preview")
 }
 

@@ -2,6 +2,7 @@
 
 locals {
   # Database roles by function, for DATABASE_USERNAME.
+  # tflint-ignore: terraform_unused_declarations
   database_roles = {
     AdminReindex        = "fn_admin_reindex"
     AuthByProxy         = "fn_auth_by_proxy"

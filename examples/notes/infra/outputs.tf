@@ -43,6 +43,7 @@ locals {
     Welcome             = module.fn_welcome.function_name
   }
 
+  # tflint-ignore: terraform_unused_declarations
   dead_letter_queue_names = [module.dead_letters_jobs_relay.queue_name]
 }
 

@@ -17,9 +17,11 @@ CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "trace_parent" text
 );
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_due_idx" ON "trellis_jobs" ("shard","due_at");
+CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_group_idx" ON "trellis_jobs" ("group_key","enqueued_at") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
+CREATE INDEX IF NOT EXISTS "trellis_jobs_finished_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_group_order_idx" ON "trellis_jobs" ("group_key","enqueued_at","position","id") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trellis_jobs" ("group_key") WHERE "group_key" IS NOT NULL AND "state" = 'running';
 --> statement-breakpoint

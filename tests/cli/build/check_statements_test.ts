@@ -1,6 +1,9 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { checkStatements } from "../../../cli/build/check_statements.ts";
 import { build } from "../../../cli/commands/build.ts";
 import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { withAuthProject } from "../fixtures/auth_project.ts";
 import { runInProcess } from "../fixtures/run.ts";
 
@@ -77,4 +80,23 @@ Deno.test("generate permissions refuses a function whose modules cannot be loade
     assertEquals(exitCode, 1, stdout);
     assertStringIncludes(stdout, "src/queries.ts:4: not today");
   });
+});
+
+Deno.test("checkStatements() checks only the statements that a function uses", async () => {
+  const kept = `const queries = {
+  find: ${good.replace("export const find = ", "").replace(/;$/, "")},
+  other: defineStatement("other", (db, p) => db.execute(sql\`SELECT \${p.limit + 1}\`)),
+};
+export const find = queries.find;`;
+  const check = (source: string) =>
+    withAuthProject(projectWith(source), (root) => {
+      const file = join(root, "src/functions/api/notes.get.ts");
+      return checkStatements({ root, functions: [{ name: "Notes", file }] });
+    });
+  assertEquals(await check(kept), undefined);
+  await assertRejects(
+    () => check(kept.replace("queries.find;", "queries.other;")),
+    ConfigurationError,
+    "p.limit decides the form of the statement",
+  );
 });

@@ -47,7 +47,7 @@ Deno.test("readNeeds() finds no provider in a function without a database", () =
       `import { eq } from "@trellis/fn/database/orm"; eq({ provider: p })`,
     ]
   ) {
-    const none = { betterAuth: false, apiKeys: false, jwt: false };
+    const none = { betterAuth: false, apiKeys: false, jwt: false, hasImage: false };
     assertEquals(readNeeds(code), { providers: [], anyProvider: false, ...none }, code);
   }
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { join } from "node:path";
 import * as z from "zod";
 import type { $ZodType } from "zod/v4/core";
-import { writeSchemaModule } from "../../../cli/build/precompile/source_program.ts";
+import { writeSchemaModule } from "../../../cli/build/precompile/schema_module.ts";
 import { LOADER, RUNTIME } from "../../../cli/build/precompile/specifiers.ts";
 import {
   ASK_ZOD,
@@ -246,6 +246,10 @@ export type Note = z.infer<typeof Note>;
 });`,
     "{ schema: Link }",
   ),
+  [`${API}/empty.post.ts`]: route(
+    `const None = z.object({ n: z.int() }).pick({ m: true });`,
+    "{ schema: None }",
+  ),
   [`${API}/ipv6.post.ts`]: route(`const Host = z.object({ ip: z.ipv6() });`, "{ schema: Host }"),
 };
 
@@ -297,6 +301,7 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
         `  Derived: zod is included, ${API}/derived.post.ts:5: Note is used as a value`,
         `  Patch: zod is included, src/schemas.ts:11: a function is used`,
         "  Link: Link (zod on demand, ",
+        `  Empty: zod is included, ${API}/empty.post.ts:4: Unrecognized key: "m"`,
         `  Ipv6: zod is included, ${API}/ipv6.post.ts:4: it has a type, a format or a check`,
       ]
     ) assertStringIncludes(stdout, line);

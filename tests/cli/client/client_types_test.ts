@@ -38,7 +38,9 @@ async function compare(documents: readonly OpenApiDocument[]): Promise<string> {
   const folder = await Deno.makeTempDir();
   try {
     for (const [index, document] of documents.entries()) {
-      const nodes = await openapiTypes(JSON.stringify(document), {
+      // openapi-typescript reads literals of booleans as const only
+      const text = JSON.stringify(document).replaceAll('"x-const":', '"const":');
+      const nodes = await openapiTypes(text, {
         defaultNonNullable: false,
         silent: true,
       });

@@ -224,13 +224,77 @@ Deno.test("build --check writes nothing and exits with 1 when a function is over
     assertEquals(exitCode, 1);
     assertMatch(
       stdout,
-      /error Large has (\d+) bytes and exceeds its budget of 2000 by \d+: \(own code\) 3\.\d kB\n/,
+      /error Large has (\d+) bytes and exceeds its budget of 2000 by \d+: \(own code\) 3\.\d kB \(build\.budgets\.Large\)\n/,
     );
     assertFalse(stdout.includes("error Small"));
     assertFalse(await exists(join(project.root, "dist")));
     const written = await project.build();
     assertEquals(written.exitCode, 0);
     assertMatch(written.stderr, /warning Large has/);
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build takes the AWS SDK from the Lambda runtime, except for container images", async () => {
+  const use =
+    `import { client } from "@aws-sdk/client-any";\nexport const handler = async () => client;\n`;
+  const config = (build: string) =>
+    `export default { build: ${build}, infra: { functions: { Image: { image: { uri: "a/b:1" } } } } };`;
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    "trellis.config.ts": config("{}"),
+    "node_modules/@aws-sdk/client-any/package.json":
+      `{ "name": "@aws-sdk/client-any", "main": "index.js", "type": "module" }`,
+    "node_modules/@aws-sdk/client-any/index.js": `export const client = "${"sdk ".repeat(500)}";`,
+    "src/functions/standalone/plain.ts": use,
+    "src/functions/standalone/image.ts": use,
+    "src/functions/standalone/own_image.ts":
+      `${use}export const infra = { image: { uri: "a/b:1" } };\n`,
+  });
+  const listBundled = async () => {
+    const { functions, errors } = await buildJson(project);
+    assertEquals(errors, []);
+    return functions.filter(({ packages }) =>
+      packages.some(({ name }) => name === "@aws-sdk/client-any")
+    ).map(({ name }) => name);
+  };
+  try {
+    assertEquals(await listBundled(), ["Image", "OwnImage"]);
+    const write = (build: string) =>
+      Deno.writeTextFile(join(project.root, "trellis.config.ts"), config(build));
+    await write(`{ awsSdk: "runtime" }`);
+    assertEquals(await listBundled(), []);
+    await write(`{ awsSdk: "bundle", budgets: { "*": 100 } }`);
+    assertEquals(await listBundled(), ["Image", "OwnImage", "Plain"]);
+    const { stdout } = await project.build("--check");
+    assertMatch(
+      stdout,
+      /error Plain has \d+ bytes .* @aws-sdk\/client-any 2\.\d kB .*\(build\.budgets\["\*"\]; build\.awsSdk: "runtime" leaves out 2\.\d kB of the AWS SDK\)/,
+    );
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build bundles signers of the AWS SDK with all their parts, which the Lambda runtime may lack", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    ...Object.fromEntries(["a-signer", "parts", "client-any"].map((name) => [
+      `node_modules/@aws-sdk/${name}/package.json`,
+      `{ "name": "@aws-sdk/${name}", "main": "index.js", "type": "module" }`,
+    ])),
+    "node_modules/@aws-sdk/a-signer/index.js":
+      `import { part } from "@aws-sdk/parts";\nexport const sign = (text) => [part, text];`,
+    "node_modules/@aws-sdk/parts/index.js": `export const part = "signed";`,
+    "node_modules/@aws-sdk/client-any/index.js": `export const client = "client";`,
+    "src/functions/standalone/sign.ts": `import { sign } from "@aws-sdk/a-signer";
+export const handler = async () => sign(typeof (await import("@aws-sdk/client-any")));\n`,
+  });
+  try {
+    const { functions: [{ packages }] } = await buildJson(project);
+    const names = packages.map(({ name }) => name).filter((name) => name.startsWith("@aws-sdk/"));
+    assertEquals(names.sort(), ["@aws-sdk/a-signer", "@aws-sdk/parts"]);
   } finally {
     await project.remove();
   }
@@ -351,8 +415,17 @@ Deno.test("build puts source maps where the settings say, and names a provider's
 Deno.test("build warns of zod's messages in all languages, and of what is for tests", async () => {
   const project = await writeTestProject({
     ...await denoProjectFiles(),
+    "src/schemas.ts": `import type { core } from "zod";\n\nimport {\n  z,\n} from "zod";
+export const Input: core.$ZodType & z.ZodType = z.object({});\n`,
     "src/functions/standalone/all.ts":
-      `import { z } from "zod";\nexport const handler = async (event: unknown) => z.object({}).parse(event);\n`,
+      `import { Input } from "../../schemas.ts";\nexport const handler = async (event: unknown) => Input.parse(event);\n`,
+    // a package that brings them cannot be changed
+    "src/functions/standalone/packaged.ts":
+      `import { parse } from "../../../node_modules/with-zod/index.js";\nexport const handler = async (event: unknown) => parse(event);\n`,
+    "node_modules/with-zod/package.json":
+      `{ "name": "with-zod", "main": "index.js", "type": "module" }`,
+    "node_modules/with-zod/index.js":
+      `import { z } from "zod";\nexport const parse = (value) => z.object({}).parse(value);\n`,
     "src/functions/standalone/lean.ts":
       `import * as z from "zod";\nexport const handler = async (event: unknown) => z.object({}).parse(event);\n`,
     "src/functions/standalone/test.ts":
@@ -363,9 +436,12 @@ Deno.test("build warns of zod's messages in all languages, and of what is for te
     assertEquals(warnings.length, 2);
     assertMatch(
       warnings[0],
-      /^All include zod's messages in all languages \(\d+ kB each\): write import \* as z from "zod"/,
+      /^src\/schemas\.ts:3:1: this import brings zod's messages in all languages \(\d+ kB\) into All: write import \* as z from "zod"/,
     );
-    assertEquals(warnings[1], "Test include @trellis/fn/testing or @trellis/fn/cli");
+    assertEquals(
+      warnings[1],
+      "@trellis/fn/testing or @trellis/fn/cli is bundled into Test: import it in tests only",
+    );
   } finally {
     await project.remove();
   }

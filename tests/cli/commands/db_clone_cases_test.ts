@@ -119,7 +119,7 @@ Deno.test("trellis db clone takes a part: tables, the schema, the rows", unsanit
         stderr,
         "foreign key notes_owner_id_fkey is omitted because public.owners is not cloned",
       );
-      assertStringIncludes(stdout, "1 tables, 100 rows");
+      assertStringIncludes(stdout, "1 table, 100 rows");
     });
     const TARGET = await make("schema");
     await withEnv({ SOURCE, TARGET }, async () => {
@@ -276,7 +276,7 @@ Deno.test("trellis db clone reports numbers of rows that differ", unsanitized, a
       const { exitCode, stdout } = await clone("--data-only");
       assertEquals(exitCode, 1);
       assertMatch(stdout, /^public\.notes +100 +99 +differs$/m);
-      assertStringIncludes(stdout, "1 tables differ");
+      assertStringIncludes(stdout, "1 table differs");
     });
   });
 });

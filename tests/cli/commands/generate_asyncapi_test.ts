@@ -161,6 +161,39 @@ Deno.test("generate asyncapi describes jobs, and which of them the functions enq
   });
 });
 
+Deno.test("generate asyncapi describes the mails of the outbox, and jobs whose names differ in a dot", async () => {
+  const files = {
+    ...JOB_FILES,
+    "src/mail.ts": `import { defineMail } from "@trellis/fn/mail";
+import { defineJob } from "@trellis/fn/jobs";
+import * as z from "zod";
+export const Welcome = z.object({ name: z.string() });
+export const welcome = defineMail({ name: "welcome", schema: Welcome, render: () => ({ subject: "", text: "" }) });
+export const other = defineJob({ name: "clean_up", schema: z.null() })(() => {});
+export const order = (tx: never) => welcome.send(tx, { to: "a@example.com", data: { name: "Ada" } });
+`,
+  };
+  await withOpenapiProject(files, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals(exitCode, 0, stdout + stderr);
+    const document = JSON.parse(await Deno.readTextFile(`${root}/asyncapi.json`));
+    assertValid(document);
+    const channels = Object.values<Json>(document.channels);
+    assertEquals(channels.map(({ address }) => address), [
+      "clean.up",
+      "clean_up",
+      "mail.send",
+      "mail.welcome",
+    ]);
+    const { title, messages } = document.channels.job_mail_welcome;
+    assertEquals([title, messages.mail_welcome.payload.properties.data], [
+      "Mail",
+      { $ref: "#/components/schemas/Welcome" },
+    ]);
+    assert("enqueue_mail_welcome" in document.operations);
+  });
+});
+
 Deno.test("generate asyncapi refuses jobs without a fixed name, and two with one name", async () => {
   for (
     const [from, to, message] of [

@@ -188,6 +188,26 @@ Deno.test("generate auth-schema names a file that cannot be loaded", async () =>
   });
 });
 
+Deno.test("generate auth-schema and checkAuthTables() name the line of a module that throws", async () => {
+  const files = {
+    "src/auth.ts": authModule(PLUGINS, 'import "./tables.ts";'),
+    "src/tables.ts": `import { check, pgTable, integer } from "drizzle-orm/pg-core";
+const notes = pgTable("notes", { n: integer("n") });
+check("positive", (notes as any).missing.getSQL());
+`,
+  };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 3);
+    assertStringIncludes(stderr, "src/auth.ts cannot be loaded: src/tables.ts:3:");
+    assertStringIncludes(stderr, "Cannot read properties of undefined (reading 'getSQL')");
+    assertStringIncludes(
+      String(await checkAuthTables(root, await readConfig(root))),
+      "The auth configuration cannot be checked: src/auth.ts cannot be loaded: src/tables.ts:3:",
+    );
+  });
+});
+
 Deno.test("generate auth-schema leaves what a dropped plugin added in the database, and names it", async () => {
   const imports = `import { authSchema } from "./auth_schema.ts";`;
   const files = { "src/auth.ts": authModule(`schema: authSchema, ${PLUGINS}`, imports) };

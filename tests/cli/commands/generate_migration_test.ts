@@ -99,7 +99,8 @@ Deno.test("generate migration asks about a column that is gone, and renames or d
         "--> statement-breakpoint",
         `ALTER TABLE "notes" ALTER COLUMN "title" DROP NOT NULL;`,
         "--> statement-breakpoint",
-        "-- Warning: fails if the table has rows: the column has no default.",
+        "-- Warning: fails if the table has rows, because the column has no default. Declare a " +
+        "default, or add the column without NOT NULL, fill it, and set NOT NULL in a later migration.",
         `ALTER TABLE "notes" ADD COLUMN "done" boolean NOT NULL;`,
         "--> statement-breakpoint",
         "-- Warning: drops the table with its rows.",
@@ -177,5 +178,21 @@ Deno.test("generate migration names what is wrong with its arguments", async () 
     const unknown = await run(root, "a", "--drop", "notes.nothing");
     assertStringIncludes(unknown.stdout, "the migrations create no notes.nothing");
     assertEquals(unknown.exitCode, 1);
+  });
+});
+
+Deno.test("generate migration says how to apply the file, also while trellis dev runs", async () => {
+  await withProject(FILES, async (root) => {
+    await write(root, "src/schema.ts", schema(`title: text("title"), body: text("body")`));
+    const first = await run(root, "first");
+    assertStringIncludes(first.stdout, "1 statement: read the file, then trellis db migrate");
+    await Deno.mkdir(join(root, ".trellis/dev"), { recursive: true });
+    await write(root, ".trellis/dev/lock", String(Deno.pid));
+    await write(root, "src/schema.ts", schema(`title: text("title")`));
+    const second = await run(root, "second", "--drop", "notes.body");
+    assertStringIncludes(
+      second.stdout,
+      "1 statement: read the file, then type m and press Enter in trellis dev, which holds it",
+    );
   });
 });

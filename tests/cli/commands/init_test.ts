@@ -1,11 +1,12 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { basename, join } from "node:path";
 import { init } from "../../../cli/commands/init.ts";
+import type { CliOptions } from "../../../cli/run_cli.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
 
-const run = (args: string[], cwd: string) =>
-  runInProcess(["init", ...args], { commands: [init], cwd });
+const run = (args: string[], cwd: string, options: Partial<CliOptions> = {}) =>
+  runInProcess(["init", ...args], { commands: [init], cwd, ...options });
 
 async function list(folder: string): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(folder));
@@ -51,6 +52,99 @@ Deno.test("init takes the runtime that it runs on, and the working directory, wh
       ),
     );
   });
+});
+
+/** Answers the questions of a command in turn, as on a terminal. */
+function answer(...answers: string[]) {
+  const questions: string[] = [];
+  const ask = (question: string) => {
+    questions.push(question);
+    return Promise.resolve(answers.shift());
+  };
+  return { questions, terminal: { ask, confirm: () => Promise.resolve(true) } };
+}
+
+Deno.test("init asks for the database on a terminal, and again after an unknown name", async () => {
+  const cases: [answers: string[], provider: string, questions: number][] = [
+    [[""], "postgres", 1],
+    [["mysql", "neon"], "branching-pg", 2],
+    [["rds-data"], "serverless-pg", 1],
+    [["aurora-dsql"], "distsql", 1],
+  ];
+  for (const [answers, provider, count] of cases) {
+    await withTempFolder({}, async (cwd) => {
+      const { questions, terminal } = answer(...answers);
+      const { exitCode, stderr } = await run(["api"], cwd, terminal);
+      assertEquals(exitCode, 0);
+      assertEquals(
+        questions,
+        Array(count).fill("Database: postgres, aurora-dsql, neon or rds-data [postgres] "),
+      );
+      assertEquals(stderr.includes('"mysql" is none of them'), count === 2);
+      const source = await Deno.readTextFile(join(cwd, "api/src/database.ts"));
+      assertMatch(source, new RegExp(`provider: "${provider}"`));
+    });
+  }
+});
+
+Deno.test("init does not ask with --database, --yes and --json", async () => {
+  const cases: [args: string[], database: string][] = [
+    [["--database", "neon"], "neon"],
+    [["--yes"], "postgres"],
+    [[], "postgres"],
+  ];
+  for (const [args, database] of cases) {
+    await withTempFolder({}, async (cwd) => {
+      const { questions, terminal } = answer("aurora-dsql");
+      const json = await run(["api", ...args, "--json"], cwd, terminal);
+      assertEquals([json.exitCode, JSON.parse(json.stdout).database], [0, database]);
+      if (args.length > 0) assertEquals((await run(["b", ...args], cwd, terminal)).exitCode, 0);
+      assertEquals(questions, []);
+    });
+  }
+});
+
+Deno.test("init names the package manager that runs it", async () => {
+  const cases: [userAgent: string | undefined, next: string[], script: string][] = [
+    [undefined, ["npm install", "npm test", "npm run dev"], "npm run check && npm test &&"],
+    [
+      "pnpm/10.20.0 npm/? node/v24.11.0",
+      ["pnpm install", "pnpm test", "pnpm run dev"],
+      "pnpm run check",
+    ],
+    [
+      "yarn/4.9.1 npm/? node/v24.11.0",
+      ["yarn install", "yarn run test", "yarn run dev"],
+      "yarn run check",
+    ],
+    [
+      "bun/1.3.0 npm/? node/v24.3.0",
+      ["bun install", "bun run test", "bun run dev"],
+      "bun run check",
+    ],
+  ];
+  const before = Deno.env.get("npm_config_user_agent");
+  try {
+    for (const [userAgent, next, script] of cases) {
+      if (userAgent === undefined) Deno.env.delete("npm_config_user_agent");
+      else Deno.env.set("npm_config_user_agent", userAgent);
+      await withTempFolder({}, async (cwd) => {
+        const { stdout } = await run(["--runtime", "node", "--ci", "--json"], cwd);
+        assertEquals(JSON.parse(stdout).next, next);
+        const { scripts } = JSON.parse(await Deno.readTextFile(join(cwd, "package.json")));
+        assertMatch(scripts.ci, new RegExp(`^${script}`));
+        const workflow = await Deno.readTextFile(join(cwd, ".github/workflows/deploy.yml"));
+        const [manager] = next[0].split(" ");
+        assertEquals((await list(cwd)).includes(".yarnrc.yml"), manager === "yarn");
+        const locked = manager === "npm" ? "npm ci\n" : `&& ${manager} install --`;
+        assertEquals(workflow.includes(locked), true, workflow);
+        assertMatch(await Deno.readTextFile(join(cwd, ".gitignore")), /^\.pnp\.\*\n\.yarn\/\*\n/m);
+      });
+    }
+  } finally {
+    if (before === undefined) Deno.env.delete("npm_config_user_agent");
+    else Deno.env.set("npm_config_user_agent", before);
+  }
 });
 
 Deno.test("init refuses a folder that is not empty, and names what is in it", async () => {
@@ -101,12 +195,24 @@ Deno.test("init --ci adds the workflow to a project, and replaces none", async (
     const name = basename(cwd).toLowerCase().slice(0, 10);
     assertMatch(stdout, new RegExp(`permissionsBoundary: "${name}[^"]*-functions"`));
     assertMatch(await Deno.readTextFile(join(cwd, added[0])), /deno task ci/);
+    // a configuration that cannot be read, as without the project's packages
+    await Deno.writeTextFile(join(cwd, "trellis.config.ts"), 'import "absent";');
     const again = await run(["--ci"], cwd);
     assertEquals(again.exitCode, 1);
     assertMatch(
       again.stdout,
       /contains \.github\/workflows\/deploy\.yml, infra-ci\/main\.tf\. Noth/,
     );
+  });
+});
+
+Deno.test("init --ci takes the package manager of the lock file", async () => {
+  await withTempFolder({}, async (cwd) => {
+    await run(["--runtime", "node"], cwd);
+    await Deno.writeTextFile(join(cwd, "pnpm-lock.yaml"), "");
+    assertEquals((await run(["--ci"], cwd)).exitCode, 0);
+    const workflow = await Deno.readTextFile(join(cwd, ".github/workflows/deploy.yml"));
+    assertMatch(workflow, /pnpm install --frozen-lockfile\n {6}- run: pnpm run ci\n/);
   });
 });
 

@@ -120,6 +120,20 @@ Deno.test("createOutput() writes messages without colors to a file, while result
   }
 });
 
+Deno.test("createOutput() shows a step that takes longer than a second, and nothing of others", async () => {
+  for (const isTTY of [true, false]) {
+    let written = "";
+    let onWritten = () => {};
+    const stderr = { write: (text: string) => (written += text, onWritten()), isTTY };
+    const output = createOutput({ stderr, env: {} });
+    assertEquals(await output.step("Looking", () => Promise.resolve(1)), 1);
+    assertEquals(written, "");
+    await output.step("Opening", () => new Promise<void>((resolve) => onWritten = resolve));
+    onWritten = () => {};
+    assertEquals(written, isTTY ? "\r\x1b[KOpening … 1 s\r\x1b[K" : "Opening …\n");
+  }
+});
+
 Deno.test("createOutput() shows progress after a second, on one line of a terminal and in lines elsewhere", () => {
   for (const isTTY of [true, false]) {
     let now = 0;
@@ -143,8 +157,9 @@ Deno.test("createOutput() shows progress after a second, on one line of a termin
     assertEquals(
       written,
       isTTY
-        ? "\r\x1b[KReading 2/9\r\x1b[KReading 4/9\r\x1b[KReading 5/9\r\x1b[K"
-        : "Reading 2/9\nReading 5/9\n",
+        ? "\r\x1b[K[####----------------] Reading 2/9\r\x1b[K[########------------] Reading 4/9" +
+          "\r\x1b[K[###########---------] Reading 5/9\r\x1b[K"
+        : "Reading 5/9\n",
     );
   }
 });

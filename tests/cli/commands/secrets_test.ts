@@ -120,8 +120,10 @@ Deno.test("generate infra refuses a secret for a function that does not load sou
   const files = {
     "deno.json": `{ "name": "shop" }`,
     [`${API}/a.get.ts`]: `import { defineApiHandler } from "@trellis/fn";
-import { getRequiredEnv } from "@trellis/fn/env";
-export const handler = defineApiHandler({})(async () => { getRequiredEnv("API_TOKEN"); });`,
+import { readToken } from "../../token.ts";
+export const handler = defineApiHandler({})(async () => { readToken(); });`,
+    "src/token.ts": `import { getRequiredEnv } from "@trellis/fn/env";
+export const readToken = () => getRequiredEnv("API_TOKEN");`,
     "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli";
 export default defineConfig({ infra: { environment: { API_TOKEN: { secret: true } } } });`,
   };
@@ -130,7 +132,8 @@ export default defineConfig({ infra: { environment: { API_TOKEN: { secret: true 
     assertEquals(exitCode, 1);
     assertStringIncludes(
       stdout,
-      "API_TOKEN is read from AWS Secrets Manager, but A does not load it: write await loadSources()",
+      "API_TOKEN is read from AWS Secrets Manager, but A does not load it: write await loadSources() " +
+        "at the start of src/token.ts (import",
     );
   });
 });

@@ -19,6 +19,16 @@ const answer = (headers: Json): Json =>
   getById({ get: { responses: { 200: { description: "", headers } } } });
 const body = (schema: Json): Json =>
   getById({ get: { requestBody: { content: { "application/json": { schema } } } } });
+const reply = (schema: Json): Json =>
+  getById({
+    get: { responses: { 200: { description: "", content: { "application/json": { schema } } } } },
+  });
+const LIST = { name: "tags", in: "query", schema: { type: "array", items: { type: "string" } } };
+const secured = (key: Json): Json => ({
+  ...getById({}),
+  security: [{ key: [] }],
+  components: { securitySchemes: { key } },
+});
 const variants = (anyOf: readonly string[], oneOf: readonly string[]): Json => ({
   anyOf: anyOf.map((value) => ({ type: "object", properties: { a: { const: value } } })),
   oneOf: oneOf.map((value) => ({
@@ -149,6 +159,77 @@ const CASES: readonly Case[] = [
   ["a security of the whole document", getById({}), { ...getById({}), security: [{ key: [] }] }, [
     "breaking security was none and is key",
   ]],
+  [
+    "an object of a request that becomes strict",
+    body({ type: "object", properties: { a: {} } }),
+    body({ type: "object", properties: { a: {} }, additionalProperties: false }),
+    ["breaking the body, *: may be sent, and is not allowed"],
+  ],
+  [
+    "an object of a response that becomes strict",
+    reply({ type: "object", properties: { a: {} } }),
+    reply({ type: "object", properties: { a: {} }, additionalProperties: false }),
+    [],
+  ],
+  [
+    "a number of 64 bits that has 32",
+    body({ type: "integer", format: "int64", minimum: 0 }),
+    body({ type: "integer", format: "int32", minimum: 0 }),
+    ["breaking the body: may not fit maximum 2147483647"],
+  ],
+  [
+    "a number of a response that has 64 bits",
+    reply({ type: "integer", format: "int32" }),
+    reply({ type: "integer", format: "int64" }),
+    [
+      "breaking the body of 200: may not fit minimum -2147483648",
+      "breaking the body of 200: may not fit maximum 2147483647",
+    ],
+  ],
+  [
+    "a number whose limits fit the format that it gets",
+    body({ type: "integer", minimum: 0, maximum: 100 }),
+    body({ type: "integer", format: "int32", minimum: 0, maximum: 100 }),
+    [],
+  ],
+  [
+    "a literal of a boolean that is described by x-const",
+    reply({ type: "boolean", const: true }),
+    reply({ type: "boolean", "x-const": true }),
+    [],
+  ],
+  [
+    "a closed list of a response that is open with the same values",
+    reply({ type: "string", enum: ["A"] }),
+    reply({ type: "string", "x-extensible-enum": ["A"] }),
+    [],
+  ],
+  [
+    "a list of parameters that is written in another way",
+    getById({ parameters: [LIST] }),
+    getById({ parameters: [{ ...LIST, explode: false }] }),
+    ["breaking the parameter query tags is written in another way"],
+  ],
+  [
+    "a parameter that has the default style",
+    getById({ parameters: [LIST, LIMIT] }),
+    getById({
+      parameters: [{ ...LIST, style: "form", explode: true }, { ...LIMIT, explode: false }],
+    }),
+    [],
+  ],
+  [
+    "a credential that has another header",
+    secured({ type: "apiKey", in: "header", name: "x-api-key", description: "A key" }),
+    secured({ type: "apiKey", in: "header", name: "x-key" }),
+    ["breaking the security scheme key changed"],
+  ],
+  [
+    "a credential that has another description",
+    secured({ type: "http", scheme: "bearer", description: "A token" }),
+    secured({ type: "http", scheme: "bearer", bearerFormat: "JWT" }),
+    [],
+  ],
 ];
 
 Deno.test("compareDocuments() finds changes of parameters, headers, variants and security", async (t) => {

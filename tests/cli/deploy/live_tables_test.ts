@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { describeAbsentTables } from "../../../cli/deploy/live_tables.ts";
 import { readProject } from "../../../cli/config/read_project.ts";
+import { readFunctions } from "../../../cli/infra/read_functions.ts";
 import { closeDrizzleClient, withSession } from "../../../database/providers/client.ts";
 import { withProject } from "../fixtures/analyse.ts";
 
@@ -27,8 +28,9 @@ export const handler = defineApiHandler({})(async () => listNotes());`,
 Deno.test("describeAbsentTables() names what the database lacks of tables that functions use", async () => {
   const database = { provider: "embedded-pg", connectionString: "memory://live" } as const;
   await withProject(FILES, async (root) => {
-    const project = await readProject({ root, options: {} });
-    const describe = () => describeAbsentTables(root, project, database);
+    const { config, functions: files } = await readProject({ root, options: {} });
+    const { functions } = await readFunctions({ root, files, settings: {} });
+    const describe = () => describeAbsentTables(root, config, functions, database);
     const change = (sql: string) => withSession(database, (session) => session.query(sql));
     const missing = await describe();
     assert(missing !== undefined);

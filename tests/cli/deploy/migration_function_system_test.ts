@@ -26,8 +26,9 @@ if (!hasOffline) {
 }
 
 const FILES: Readonly<Record<string, string>> = {
+  // Node has no AWS clients, which are part of Lambda's runtime
   "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli";
-export default defineConfig({ infra: { projectName: "notes", region: "us-east-1", smoke: false, stages: { dev: {} } } });
+export default defineConfig({ build: { awsSdk: "bundle" }, infra: { projectName: "notes", region: "us-east-1", smoke: false, stages: { dev: {} } } });
 `,
   "src/database.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
 import { getRequiredEnv, loadSources } from "@trellis/fn/env";

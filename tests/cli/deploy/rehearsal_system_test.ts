@@ -114,7 +114,7 @@ function assertDone({ exitCode, stdout, stderr }: CliResult): void {
 
 /** Writes the files of `trellis init`, with @trellis/fn from the checkout. */
 async function init({ root }: Rehearsal): Promise<void> {
-  assertDone(await runInProcess(["init", root, "--runtime", "deno"]));
+  assertDone(await runInProcess(["init", root, "--runtime", "deno", "--database", "aurora-dsql"]));
   const file = join(root, "deno.json");
   const checkout = await denoProjectFiles();
   const config = JSON.parse(await Deno.readTextFile(file));

@@ -26,15 +26,19 @@ Deno.test("sendSmokeRequest() repeats a request that fails, and reports the last
   );
   const url = `http://127.0.0.1:${server.addr.port}/health`;
   try {
-    assertEquals(await sendSmokeRequest(url, 0), `GET ${url}: 200`);
+    assertEquals(await sendSmokeRequest(url, { canRollBack: true, pauseMs: 0 }), `GET ${url}: 200`);
     assertEquals(count, 3);
     statuses.splice(0, 3, 500);
-    const error = await assertRejects(
-      () => sendSmokeRequest(url, 0),
-      StepError,
-      "500 (correlation id c-1)",
-    );
-    assertEquals(error.message.includes("secret body"), false);
+    for (const canRollBack of [true, false]) {
+      const error = await assertRejects(
+        () => sendSmokeRequest(url, { canRollBack, pauseMs: 0 }),
+        StepError,
+        "500 (correlation id c-1)",
+      );
+      assertEquals(error.message.includes("secret body"), false);
+      // --rollback refuses without gradual releases
+      assertEquals(error.message.includes("trellis deploy --rollback"), canRollBack);
+    }
   } finally {
     await server.shutdown();
   }

@@ -1,7 +1,8 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { request as httpRequest } from "node:http";
 import { startGateway } from "../../../cli/dev/gateway.ts";
-import type { LocalRoute } from "../../../cli/dev/http/route_table.ts";
+import { listenOnLoopback, readBody } from "../../../cli/dev/http/http_server.ts";
+import type { LocalRoute } from "../../../testing/gateway/route_table.ts";
 import { buildValidatedResponse, type RestApiEvent } from "../../../core/mod.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
@@ -212,4 +213,51 @@ Deno.test("startGateway() logs its own failures with the request's correlation i
     })
   );
   assertEquals(lines.map((line) => [line.level, line.correlation_id]), [["ERROR", "c-1"]]);
+});
+
+Deno.test("startGateway() logs nothing when a client leaves before its request is complete", async () => {
+  const { lines } = await captureLogs(() =>
+    withGateway(async (url) => {
+      const { hostname, port } = new URL(url);
+      const socket = await Deno.connect({ hostname, port: Number(port) });
+      const head = "POST /things/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{";
+      await socket.write(new TextEncoder().encode(head));
+      await getCorrelation(`${url}/who`);
+      socket.close();
+      for (let i = 0; i < 5; i++) assertEquals((await getCorrelation(`${url}/who`)).status, 200);
+    })
+  );
+  assertEquals(lines, []);
+});
+
+Deno.test("listenOnLoopback() serves requests that offer h2c as HTTP/1.1, beside WebSockets", async () => {
+  const server = await listenOnLoopback(async (request, response) => {
+    response.end(`${request.method} ${(await readBody(request)).length}`);
+  }, 0);
+  server.onUpgrade((_, socket) => {
+    socket.end("HTTP/1.1 404 Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    return Promise.resolve();
+  });
+  /** What Java's HttpClient sends by default. */
+  const offer = (Upgrade: string) => ({
+    Connection: "Upgrade, HTTP2-Settings",
+    Upgrade,
+    "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+  });
+  function send(method: string, upgrade: string, body?: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const { port } = server;
+      const request = httpRequest({ port, host: "127.0.0.1", method, headers: offer(upgrade) });
+      request.on("error", reject).on("response", async (response) => {
+        let text = `${response.statusCode} `;
+        for await (const chunk of response) text += chunk;
+        resolve(text);
+      }).end(body);
+    });
+  }
+  assertEquals(await send("GET", "h2c"), "200 GET 0");
+  assertEquals(await send("POST", "h2c", "x".repeat(200_000)), "200 POST 200000");
+  assertEquals(await send("GET", "websocket"), "404 ");
+  // no connection is left that would keep the process
+  await server.stop();
 });

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { createMailbox, findLinks } from "../../../cli/dev/mailbox.ts";
+import { createMailbox } from "../../../cli/dev/mailbox.ts";
+import { findLinks } from "../../../testing/find_links.ts";
 import { createRecorder } from "../../../cli/dev/functions/recorder.ts";
 import { ValidationError } from "../../../errors/mod.ts";
 import { createTestProject, FILES } from "./fixtures/project.ts";

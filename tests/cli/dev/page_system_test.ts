@@ -6,10 +6,22 @@ import { createTestProject, FILES, SERVED } from "./fixtures/project.ts";
 
 const PROJECT = {
   ...FILES,
+  "src/functions/api/titles.get.ts": `import { buildValidatedResponse } from "@trellis/fn/core";
+import { getDrizzleClient } from "@trellis/fn/database";
+import { sql } from "@trellis/fn/database/orm";
+import { getRequiredEnv } from "@trellis/fn/env";
+import { defineApiHandler } from "@trellis/fn/validation";
+const config = { provider: "embedded-pg" as const, connectionString: getRequiredEnv("DATABASE_URL") };
+export const handler = defineApiHandler()(async function listTitles({ context }) {
+  const db = await getDrizzleClient(config);
+  for (const id of [1, 2, 3, 4]) await db.execute(sql\`select title from notes where id = \${id}\`);
+  return buildValidatedResponse(context, 200, {});
+});
+`,
   "migrations/0001_notes.sql":
-    `create table notes (id int primary key, title text not null, token text);
+    `create table notes (id int primary key, title text not null, token text, extra text, more text);
 --> statement-breakpoint
-insert into notes select n, 'Note ' || n, 'secret-' || n from generate_series(1, 30) n;`,
+insert into notes select n, 'Note ' || n, 'secret-' || n, 'x', 'y' from generate_series(1, 30) n;`,
 };
 
 const HELLO = "src/functions/api/hello/[name].get.ts";
@@ -167,6 +179,97 @@ Deno.test(
             "26 to 30 of 30",
           );
           await assertFits(page);
+        });
+
+        await run(
+          `a value of a row is changed with the keyboard (${width} px)`,
+          width,
+          async (visit) => {
+            const { page, press, tabTo, until } = visit;
+            await tabTo(/^Requests$/);
+            await press("ArrowRight", "ArrowRight");
+            await until(`document.querySelector(".tables button") !== null`);
+            await tabTo(/^notes/);
+            await press("Enter");
+            await tabTo(/^Change title: /);
+            await press("Enter");
+            await page.keyboard.type(` at ${width}`);
+            await assertFits(page);
+            await press("Enter");
+            await until(`document.querySelector("table").textContent.includes(" at ${width}")`);
+            assertMatch(await page.evaluate(NAME_OF_FOCUS) as string, /^Change title: Note 1 at /);
+          },
+        );
+
+        await run(
+          `statements are counted and explained, and a request is copied (${width} px)`,
+          width,
+          async (visit) => {
+            const { page, press, tabTo, until } = visit;
+            await browser.defaultBrowserContext().overridePermissions(server.url, [
+              "clipboard-read",
+              "clipboard-write",
+              "clipboard-sanitized-write",
+            ]);
+            await (await fetch(`${server.url}/titles?w=${width}`)).body?.cancel();
+            await tabTo(new RegExp(`GET /titles\\?w=${width}`));
+            await press("Enter");
+            await until(
+              `document.querySelector("#calls .detail")?.textContent.includes("Statements: 4 round trips")`,
+            );
+            await tabTo(/N\+1.*select title from notes where id = \$1/);
+            await press("Enter");
+            await assertFits(page);
+            await tabTo(/^Explain$/);
+            await press("Enter");
+            await until(
+              `document.querySelector('pre[aria-label="Plan"]')?.textContent.includes("Index Cond: (id = $1)")`,
+            );
+            await assertFits(page);
+            await tabTo(/^Copy as curl$/);
+            await press("Enter");
+            await until(
+              `document.querySelector("#calls .actions").textContent.includes("Copied as curl")`,
+            );
+            assertStringIncludes(
+              String(await page.evaluate("navigator.clipboard.readText()")),
+              `curl '${server.url}/titles?w=${width}'`,
+            );
+          },
+        );
+
+        await run(`a mail is rendered (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo } = visit;
+          const subject = `Welcome ${width}`;
+          const html = `<p style="color: #063">Hello from ${width}</p>`;
+          const body = JSON.stringify({ to: "ada@example.com", subject, html });
+          await (await fetch(`${server.url}/_trellis/mail`, { method: "POST", body })).body
+            ?.cancel();
+          await page.click("#tab-mail");
+          await tabTo(new RegExp(subject));
+          await press("Enter");
+          const frame = await page.waitForFrame((each) => each.url().includes("/_trellis/mails/"));
+          await frame.waitForFunction(`document.body?.textContent.includes("Hello from ${width}")`);
+          await assertFits(page);
+        });
+
+        await run(`a held migration is applied (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo, until } = visit;
+          const name = width === 360 ? "0002_drop" : "0003_drop";
+          const column = width === 360 ? "extra" : "more";
+          await project.write(
+            `migrations/${name}.sql`,
+            `alter table notes drop column ${column};`,
+          );
+          await until(`document.querySelector("#held").textContent.includes("${name}.sql")`);
+          assertStringIncludes(
+            await page.$eval("#held", (e) => e.textContent ?? ""),
+            `line 1: alter table notes drop column ${column}: drops the column with its data`,
+          );
+          await assertFits(page);
+          await tabTo(/^Apply$/);
+          await press("Enter");
+          await until(`document.querySelector("#held").hidden`);
         });
 
         await run(`what was sent, and the API reference (${width} px)`, width, async (visit) => {

@@ -30,6 +30,7 @@ function call(change: Partial<Call>): Call {
     durationMs: 3,
     logs: [],
     spans: [],
+    statements: [],
     metrics: [],
     ...change,
   };

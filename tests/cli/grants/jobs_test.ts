@@ -54,6 +54,19 @@ testGrants([
     },
   ],
   [
+    "grants a worker that is started everything on the table of jobs",
+    "b INSERT, trellis_jobs SELECT+INSERT+UPDATE+DELETE",
+    {
+      ...JOBS,
+      "fn.ts": handler(
+        `import { createJobWorker } from "@trellis/fn/jobs"; import { indexNote } from "./jobs.ts";
+        import { getDrizzleClient } from "@trellis/fn/database";
+        const getDb = () => getDrizzleClient({ provider: "embedded-pg" });`,
+        "createJobWorker({ getDb, jobs: [indexNote] }).start();",
+      ),
+    },
+  ],
+  [
     "grants a relay everything on the table of jobs, and the tables of jobs that it runs",
     "a SELECT, trellis_jobs SELECT+INSERT+UPDATE+DELETE",
     {

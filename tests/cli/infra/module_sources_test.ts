@@ -60,6 +60,21 @@ Deno.test("planModuleSources() names a linked package by its name, not by its ve
   });
 });
 
+for (
+  const archive of [
+    ".yarn/cache/@trellis-fn-npm-0.1.0-0123456789.zip/node_modules",
+    ".yarn/__virtual__/@trellis-fn-virtual-0123456789/0/cache/node_modules",
+  ]
+) {
+  Deno.test(`planModuleSources() copies modules out of ${archive}, which Terraform cannot read`, async () => {
+    await withTempFolder({}, async (root) => {
+      const path = await makeModules(join(root, archive, "@trellis/fn/modules"));
+      const { getSource } = planModuleSources(root, join(root, "infra"), path, false);
+      assertEquals(getSource("core"), "./modules/core");
+    });
+  });
+}
+
 Deno.test("planModuleSources() copies modules of a cache folder, and only those that are used", async () => {
   await withTempFolder({}, (root) => {
     const sources = planModuleSources(root, join(root, "infra"), MODULES, false);

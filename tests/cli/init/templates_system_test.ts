@@ -1,7 +1,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { createProjectFiles } from "../../../cli/init/template.ts";
-import { TEMPLATE_NAMES } from "../../../cli/init/template_name.ts";
+import { type DatabaseName, TEMPLATE_NAMES } from "../../../cli/init/project_choices.ts";
+import { listFiles } from "../../../scripts/list_files.ts";
+import { runOrThrow } from "../../../scripts/program.ts";
 import { denoProjectFiles, writeTestProject } from "../build/project.ts";
 import { withProject } from "../fixtures/analyse.ts";
 import { infra, permissions, readInfra } from "../fixtures/infra_project.ts";
@@ -11,7 +13,7 @@ const CHECK = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? [] : ["--no-check"];
 /** The template `notes` has other tests. */
 const OTHERS = TEMPLATE_NAMES.filter((name) => name !== "notes");
 
-Deno.test("the templates api, accounts and jobs pass their tests", async () => {
+Deno.test("the templates api, accounts, jobs and empty pass their tests", async () => {
   const checkout = await denoProjectFiles();
   const files: Record<string, string> = {
     "deno.json": checkout["deno.json"],
@@ -32,7 +34,7 @@ Deno.test("the templates api, accounts and jobs pass their tests", async () => {
     }).output();
     const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
     assertEquals(success, true, text);
-    assertStringIncludes(text, "7 passed | 0 failed");
+    assertStringIncludes(text, "8 passed | 0 failed");
   } finally {
     await remove();
   }
@@ -62,6 +64,60 @@ for (const template of OTHERS) {
         const cleanup = await readInfra(root, "fn_idempotency_cleanup.tf");
         assertMatch(cleanup, /schedule_expression += "rate\(1 day\)"/);
       }
+    });
+  });
+}
+
+/** What the infrastructure of a function that uses the database has, and what it lacks. */
+const DATABASES: Readonly<Record<DatabaseName, readonly [present: RegExp, absent: RegExp]>> = {
+  postgres: [/vpc_config[^]*DATABASE_URL_SOURCE = /, /rds-data|cluster_endpoint/],
+  "aurora-dsql": [
+    /DATABASE_ENDPOINT += module\.database\.cluster_endpoint/,
+    /vpc_config|DATABASE_URL/,
+  ],
+  neon: [/DATABASE_URL_SOURCE += "secretsmanager:/, /vpc_config|rds-data/],
+  "rds-data": [/"data-api" = [^]*DATABASE_URL = "rds-data:/, /vpc_config|DATABASE_URL_SOURCE/],
+};
+
+for (const [database, [present, absent]] of Object.entries(DATABASES)) {
+  Deno.test(`a project for ${database} gives its functions access to that database only`, async () => {
+    const options = { template: "api", database: database as DatabaseName } as const;
+    const files = Object.fromEntries(createProjectFiles("my-api", "node", options));
+    await withProject(files, async (root) => {
+      assertEquals((await permissions(root)).exitCode, 0);
+      const modules = join(Deno.cwd(), "modules");
+      const { exitCode, stdout, stderr } = await infra(root, "--modules-path", modules);
+      assertEquals([exitCode, /warning/i.test(stdout)], [0, false], stdout + stderr);
+      const text = await readInfra(root, "fn_notes_get.tf");
+      assertMatch(text, present);
+      assertEquals(absent.test(text), false, text);
+      const health = await readInfra(root, "fn_health.tf");
+      assertEquals(/DATABASE_|vpc_config|rds-data/.test(health), false, health);
+    });
+  });
+}
+
+for (const template of TEMPLATE_NAMES.filter((name) => name !== "empty")) {
+  Deno.test(`the README of the template ${template} removes its example in one command`, async () => {
+    const files = createProjectFiles("my-api", "node", { template });
+    const [, command] = /```sh\n(rm -r [^]*?)```/.exec(files.get("README.md")!)!;
+    await withProject(Object.fromEntries(files), async (root) => {
+      await runOrThrow("sh", ["-c", command], { cwd: root });
+      const left = listFiles(root).filter((path) => /^(?:src|tests|migrations)\//.test(path));
+      assertEquals(left.filter((path) => /note|order/.test(path)), []);
+      for (const path of left) {
+        const text = await Deno.readTextFile(join(root, path));
+        assertEquals(
+          /\b(?:notes|orders)\b/.test(text.replaceAll(/"Notes( <[^>]*>)?"/g, "")),
+          false,
+          path,
+        );
+      }
+      const granted = await permissions(root);
+      assertEquals(granted.exitCode, 0, granted.stdout + granted.stderr);
+      const modules = join(Deno.cwd(), "modules");
+      const { exitCode, stdout, stderr } = await infra(root, "--modules-path", modules);
+      assertEquals([exitCode, /warning/i.test(stdout)], [0, false], stdout + stderr);
     });
   });
 }

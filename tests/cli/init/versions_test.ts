@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createProjectFiles } from "../../../cli/init/template.ts";
-import { TEMPLATE_NAMES } from "../../../cli/init/template_name.ts";
+import { TEMPLATE_NAMES } from "../../../cli/init/project_choices.ts";
 import { VERSIONS } from "../../../cli/init/versions.ts";
 
 Deno.test("VERSIONS are those of deno.json", async () => {
@@ -33,10 +33,11 @@ Deno.test("createProjectFiles() holds no secret and ends every file with a line 
 Deno.test("createProjectFiles() names a route in the README that the project has", () => {
   for (const template of TEMPLATE_NAMES) {
     const files = createProjectFiles("api", "node", { template });
-    const [, file, path] = /`(\w+\/index\.post\.ts)` is `POST \/(\w+)`/.exec(
+    const [, file, method, path] = /`([\w./]+)` is `(GET|POST) \/(\w+)`/.exec(
       files.get("README.md")!,
     )!;
     assertEquals(files.has(`src/functions/api/${file}`), true, template);
-    assertEquals(file, `${path}/index.post.ts`);
+    const name = method === "GET" ? path : `${path}/index`;
+    assertEquals(file, `${name}.${method.toLowerCase()}.ts`);
   }
 });

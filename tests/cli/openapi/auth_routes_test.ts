@@ -34,6 +34,7 @@ const EMPTY = buildOpenApiDocument({ title: "Test", version: "1.0.0" }, []);
 type Operation = {
   readonly security: Record<string, unknown>[];
   readonly tags: string[];
+  readonly requestBody?: { readonly required?: boolean };
   readonly responses: Record<string, { content?: unknown }>;
 };
 
@@ -69,8 +70,17 @@ Deno.test("addAuthRoutes() describes every route of every plugin in a valid docu
   const missing = new Set(served.filter((each) => !written.includes(each)));
   assertEquals([...missing].filter((each) => /^(?:GET|POST|PUT|PATCH|DELETE) /.test(each)), []);
   const operations = Object.values(document.paths).flatMap((item) =>
-    Object.values(item) as { operationId: string }[]
+    Object.values(item) as (Operation & { operationId: string })[]
   );
+  for (const { operationId, responses } of operations) {
+    assert(!operationId.includes("_auth_"), operationId);
+    assert(Object.keys(responses).some((status) => Number(status) < 400), operationId);
+  }
+  assert(!("post" in document.paths["/auth/get-session"]), "better-auth answers 405");
+  const { parameters } = document.paths["/auth/delete-user/callback"].get as {
+    parameters: { name: string; required?: boolean }[];
+  };
+  assertEquals(parameters.find(({ name }) => name === "token")?.required, true);
   assertEquals(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
 });
 
@@ -153,10 +163,12 @@ Deno.test("toJsonSchema() replaces what JSON Schema does not have, and renames r
         at: { type: "date", required: true },
         any: { type: "json" },
         user: { $ref: "#/components/schemas/User", nullable: true },
+        owner: { $ref: "#/components/schemas/User", required: ["updatedAt"] },
+        redirect: { type: "boolean", enum: [false] },
         name: { type: "string", nullable: true },
         type: { type: "string" },
       },
-      required: ["at"],
+      required: ["at", "missing"],
     }, found),
     {
       type: "object",
@@ -164,6 +176,8 @@ Deno.test("toJsonSchema() replaces what JSON Schema does not have, and renames r
         at: { type: "string", format: "date-time" },
         any: {},
         user: { anyOf: [{ $ref: "#/components/schemas/AuthUser" }, { type: "null" }] },
+        owner: { $ref: "#/components/schemas/AuthUser" },
+        redirect: { type: "boolean" },
         name: { type: ["string", "null"] },
         type: { type: "string" },
       },
@@ -205,6 +219,8 @@ Deno.test("generate openapi writes the routes that createAuthHandler mounts, wit
     const list: Operation = document.paths["/auth/list-sessions"].get;
     assertEquals(list.security, [{ session: [] }, { sessionCookie: [] }]);
     assertEquals(list.tags, ["Auth"]);
+    assert(signIn.requestBody?.required, "a body without which the route answers 400");
+    assert(!JSON.stringify(document).includes('"enum":[false]'));
     assertEquals<unknown>(list.responses["401"], {
       $ref: "#/components/responses/AuthUnauthorized",
     });

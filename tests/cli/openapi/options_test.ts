@@ -35,7 +35,7 @@ Deno.test("generate openapi puts openapi.schemaPrefix before the names of all sc
     ...FILES,
     "trellis.config.ts": config('{ schemaPrefix: "Shop" }'),
   });
-  assertEquals(Object.keys(components.schemas), ["ShopAuthor", "ShopError", "ShopNote"]);
+  assertEquals(Object.keys(components.schemas), ["ShopApiError", "ShopAuthor", "ShopNote"]);
   assertEquals(components.schemas.ShopNote.properties.author, {
     $ref: "#/components/schemas/ShopAuthor",
   });
@@ -49,7 +49,7 @@ Deno.test("generate openapi describes openapi.additionalSchemas with everything 
     ...FILES,
     "trellis.config.ts": config('{ additionalSchemas: ["src/schemas.ts#NoteEvent"] }'),
   });
-  assertEquals(Object.keys(components.schemas), ["Author", "Error", "Note", "NoteEvent"]);
+  assertEquals(Object.keys(components.schemas), ["ApiError", "Author", "Note", "NoteEvent"]);
   const findings = await getFindings({
     ...FILES,
     "trellis.config.ts": config(

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { findFunctionFiles } from "../../../cli/discovery/function_files.ts";
 import { readFunctions } from "../../../cli/infra/read_functions.ts";
 import { createProjectFiles } from "../../../cli/init/template.ts";
-import { TEMPLATE_NAMES } from "../../../cli/init/template_name.ts";
+import { TEMPLATE_NAMES } from "../../../cli/init/project_choices.ts";
 import { writeProject } from "../../../cli/init/write_project.ts";
 import { runInProcess } from "../fixtures/run.ts";
 
@@ -76,7 +76,7 @@ for (const template of TEMPLATE_NAMES) {
     const parent = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-frozen-" }));
     const root = join(parent, "app");
     try {
-      writeProject(root, createProjectFiles("app", "deno", { template, withCi: false }));
+      writeProject(root, createProjectFiles("app", "deno", { template, database: "aurora-dsql" }));
       await compare(`template_${template}`, root);
     } finally {
       await Deno.remove(parent, { recursive: true });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { bundleFunction } from "../../../cli/sources/local_bundle.ts";
-import { importFile } from "../../../cli/sources/import_file.ts";
+import { importFile } from "../../../cli/discovery/import_file.ts";
 import { denoProjectFiles, writeTestProject } from "../build/project.ts";
 
 const API = "src/functions/api";

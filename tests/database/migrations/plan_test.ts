@@ -74,6 +74,10 @@ Deno.test("planMigrations() misses numbers that count one by one, and lets time 
     );
     assertEquals(warnings(files), expected, files.join(" "));
   }
+  assertEquals(warnings(["1_a", "3_b", "5_c"], ["1_a", "3_b"]), [
+    "no file has a number between 3_b and 5_c: a file may be missing",
+  ]);
+  assertEquals(warnings(["1_a", "3_b"], ["1_a", "3_b"]), []);
 });
 
 Deno.test("planMigrations() takes other line endings and a byte order mark for the same content", () => {

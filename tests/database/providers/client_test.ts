@@ -88,7 +88,7 @@ Deno.test("getDrizzleClient() measures a connection unless instrument is false",
   }
   assertEquals(lines.length, 1);
   const metric = JSON.parse(lines[0]);
-  assertEquals([metric.provider, metric.DatabaseConnectErrors], ["embedded-pg", 0]);
+  assertEquals([metric.provider, metric.DatabaseConnectErrors], ["embedded-pg", undefined]);
 });
 
 Deno.test("closeDrizzleClient() closes the client that was opened first when it gets no configuration", async () => {

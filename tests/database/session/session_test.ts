@@ -3,7 +3,7 @@ import type { PgTransactionConfig } from "drizzle-orm/pg-core";
 import { type DrizzleClient, withTransaction } from "../../../database/mod.ts";
 import { createSessionClient } from "../../../database/session/client.ts";
 import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
-import { type SqlDriver, withSavepoints } from "../../../database/session/driver.ts";
+import { setModes, type SqlDriver, withSavepoints } from "../../../database/session/driver.ts";
 import type { TransactionRules } from "../../../database/session/transaction_state.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 
@@ -17,7 +17,10 @@ function createRecorder(rules?: TransactionRules): { db: DrizzleClient; sent: st
   const driver: SqlDriver = {
     client: undefined,
     run,
-    transaction: (work) => work(withSavepoints({ run })),
+    async transaction(work, modes) {
+      await setModes({ run }, modes);
+      return await work(withSavepoints({ run }));
+    },
   };
   const db = createSessionClient(driver, new ConnectionSlots(1), { schema: undefined, rules });
   return { db, sent };
@@ -39,7 +42,9 @@ const CONFIGS: PgTransactionConfig[] = [
 Deno.test("a transaction sends its settings as drizzle does", async () => {
   for (const config of CONFIGS) {
     const { db, sent } = createRecorder();
-    await withTransaction(db, async (tx) => void await tx.setTransaction(config), config);
+    const { isolationLevel = "repeatable read" } = config;
+    const expected = { ...config, isolationLevel };
+    await withTransaction(db, async (tx) => void await tx.setTransaction(expected), config);
     assertEquals(sent.length, 2);
     assertEquals(sent[0], sent[1]);
   }

@@ -6,6 +6,15 @@ const MOOD =
   "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE t (id int PRIMARY KEY, m mood DEFAULT 'sad');";
 const SERIAL = "CREATE TABLE w (id serial PRIMARY KEY, n int);";
 
+/** Statements that keep the sequence of an identity column. */
+const KEPT_SEQUENCE = [
+  `CREATE SEQUENCE "w_id_kept" CACHE 1;`,
+  `SELECT setval('"w_id_kept"', last_value, is_called) FROM "w_id_seq";`,
+  `ALTER TABLE w ALTER COLUMN "id" DROP IDENTITY;`,
+  `ALTER SEQUENCE "w_id_kept" RENAME TO "w_id_seq";`,
+  `ALTER SEQUENCE "w_id_seq" OWNED BY "w"."id";`,
+];
+
 /** The statements that a text adds to those of the text before it, with the labels `enums: "check"`. */
 function after(before: string, sql: string): string[] {
   const { declared } = translateForDistSql(before, { enums: "check" });
@@ -178,24 +187,22 @@ const CASES:
       "DROP DEFAULT and DROP SEQUENCE of a serial column",
       SERIAL,
       "ALTER TABLE w ALTER id DROP DEFAULT; DROP SEQUENCE w_id_seq",
-      [
-        `ALTER TABLE w ALTER COLUMN "id" DROP IDENTITY;`,
-      ],
+      [...KEPT_SEQUENCE, "DROP SEQUENCE w_id_seq"],
     ],
-    ["DROP DEFAULT of a serial column", SERIAL, "ALTER TABLE w ALTER id DROP DEFAULT", [
-      `CREATE SEQUENCE "w_id_kept" CACHE 1;`,
-      `SELECT setval('"w_id_kept"', last_value, is_called) FROM "w_id_seq";`,
-      `ALTER TABLE w ALTER COLUMN "id" DROP IDENTITY;`,
-      `ALTER SEQUENCE "w_id_kept" RENAME TO "w_id_seq";`,
-      `ALTER SEQUENCE "w_id_seq" OWNED BY "w"."id";`,
-    ]],
+    [
+      "DROP DEFAULT of a serial column",
+      SERIAL,
+      "ALTER TABLE w ALTER id DROP DEFAULT",
+      KEPT_SEQUENCE,
+    ],
     [
       "SET DEFAULT twice in one statement for a serial column",
       SERIAL,
       "ALTER TABLE w ALTER id SET DEFAULT 7, ALTER id SET DEFAULT 4; DROP SEQUENCE w_id_seq",
       [
-        `ALTER TABLE w ALTER COLUMN "id" DROP IDENTITY;`,
+        ...KEPT_SEQUENCE,
         "ALTER TABLE w ALTER id SET DEFAULT 7, ALTER id SET DEFAULT 4;",
+        "DROP SEQUENCE w_id_seq",
       ],
     ],
     [

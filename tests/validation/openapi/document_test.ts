@@ -9,6 +9,7 @@ import {
   type AuthMethodMode,
   type AuthNeeds,
   buildOpenApiDocument,
+  createMultipartParser,
   defineApiHandler,
   type DefineApiHandlerOptions,
   type OpenApiDocument,
@@ -123,21 +124,30 @@ Deno.test("buildOpenApiDocument() describes inputs, answer, failures and securit
   const { responses, schemas } = document.components;
   assertEquals(responses.BadRequest, {
     description: "Bad Request",
-    content: { "application/json": { schema: { $ref: "#/components/schemas/ValidationError" } } },
+    content: { "application/json": { schema: { $ref: "#/components/schemas/ApiError" } } },
   });
   assertEquals(responses.ContentTooLarge.content["application/json"].schema, {
-    $ref: "#/components/schemas/Error",
+    $ref: "#/components/schemas/ApiError",
   });
-  assertEquals(Object.keys(schemas.ValidationError.properties), [
-    ...Object.keys(schemas.Error.properties),
-    "errors",
-  ]);
+  assertEquals(Object.keys(schemas), ["ApiError"]);
+  assertEquals(
+    [schemas.ApiError.properties.code.type, "enum" in schemas.ApiError.properties.code],
+    [
+      "string",
+      false,
+    ],
+  );
+  assertEquals(
+    Object.keys(schemas.ApiError.properties),
+    [...schemas.ApiError.required, "errors"],
+  );
   assertEquals(document.tags, [{ name: "notes" }]);
 });
 
 Deno.test("buildOpenApiDocument() describes an operation that declares nothing", async () => {
   const { get } = (await build(route("GET", "/health"))).paths["/health"];
-  assertEquals(Object.keys(get), ["operationId", "security", "responses"]);
+  assertEquals(Object.keys(get), ["operationId", "summary", "tags", "security", "responses"]);
+  assertEquals([get.summary, get.tags], ["GET /health", ["health"]]);
   assertEquals([get.security, Object.keys(get.responses)], [[], ["200", "500", "503", "504"]]);
 });
 
@@ -326,7 +336,7 @@ Deno.test("buildOpenApiDocument() is the same for the same input, and leaves it 
     JSON.stringify(buildOpenApiDocument(INFO, routes)),
     JSON.stringify(buildOpenApiDocument(INFO, routes)),
   );
-  assertEquals("servers" in buildOpenApiDocument(INFO, routes), false);
+  assertEquals(buildOpenApiDocument(INFO, routes).servers, [{ url: "/" }]);
 });
 
 Deno.test("buildOpenApiDocument() uses the given names of schemas everywhere, also through references", async () => {
@@ -348,10 +358,9 @@ Deno.test("buildOpenApiDocument() uses the given names of schemas everywhere, al
     options,
   ));
   assertEquals(Object.keys(document.components.schemas), [
-    "Error",
+    "ApiError",
     "Item",
     "Label",
-    "ValidationError",
   ]);
   assertEquals(document.components.schemas.Item.properties, {
     label: { $ref: "#/components/schemas/Label" },
@@ -390,13 +399,12 @@ Deno.test("buildOpenApiDocument() splits a schema that differs in requests, and 
     ),
   );
   assertEquals(Object.keys(components.schemas), [
-    "Error",
+    "ApiError",
     "Inner",
     "InnerInput",
     "Outer",
     "OuterInput",
     "Same",
-    "ValidationError",
   ]);
   assertEquals(components.schemas.OuterInput.properties.inner, {
     $ref: "#/components/schemas/InnerInput",
@@ -409,23 +417,22 @@ Deno.test("buildOpenApiDocument() splits a schema that differs in requests, and 
 });
 
 Deno.test("buildOpenApiDocument() leaves the names of an application's schemas to them", async () => {
-  const Mine = z.object({ problem: z.string() }).meta({ id: "Error" });
+  const Mine = z.object({ problem: z.string() }).meta({ id: "ApiError" });
   const Taken = z.object({ n: z.coerce.number().default(1) }).meta({ id: "Taken" });
   const Other = z.object({ other: z.string() }).meta({ id: "TakenInput" });
   const { components } = await build(
     route("POST", "/a", { schema: Taken, responseSchema: z.object({ Mine, Taken, Other }) }),
   );
   assertEquals(Object.keys(components.schemas), [
-    "Error",
-    "Error2",
+    "ApiError",
+    "ApiError2",
     "Taken",
     "TakenInput",
     "TakenInput2",
-    "ValidationError",
   ]);
-  assertEquals(Object.keys(components.schemas.Error.properties), ["problem"]);
+  assertEquals(Object.keys(components.schemas.ApiError.properties), ["problem"]);
   assertEquals(components.responses.InternalServerError.content["application/json"].schema, {
-    $ref: "#/components/schemas/Error2",
+    $ref: "#/components/schemas/ApiError2",
   });
 });
 
@@ -448,7 +455,7 @@ Deno.test("buildOpenApiDocument() refuses two different schemas with one id", ()
   const { components } = buildOpenApiDocument(INFO, [
     route("POST", "/a", { schema: again(), responseSchema: again() }),
   ]);
-  assertEquals(Object.keys(components.schemas), ["Error", "ValidationError", "X"]);
+  assertEquals(Object.keys(components.schemas), ["ApiError", "X"]);
 });
 
 Deno.test("buildOpenApiDocument() describes what JSON carries of dates, bigints, transforms and defaults", async () => {
@@ -520,7 +527,7 @@ Deno.test("buildOpenApiDocument() takes declared answers, and leaves the body ou
   }]);
   assertEquals(responses["409"], {
     description: "Taken",
-    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+    content: { "application/json": { schema: { $ref: "#/components/schemas/ApiError" } } },
   });
   assertEquals(responses["429"], { $ref: "#/components/responses/TooManyRequests" });
   assertEquals(paths["/a"].delete.responses["204"], { description: "No Content" });
@@ -568,4 +575,100 @@ Deno.test("buildOpenApiDocument() finds the parameters of intersections and unio
     ["q", false],
   ]);
   assertEquals(await parameters(by), [["by", true], ["name", false], ["age", false]]);
+});
+
+const Circle = z.object({ kind: z.literal("circle"), radius: z.number() });
+const Square = z.object({ kind: z.enum(["square", "box"]), side: z.number() });
+
+Deno.test("buildOpenApiDocument() writes the mapping of discriminated unions whose variants have names", async () => {
+  const Shape = z.discriminatedUnion("kind", [Circle, Square]);
+  const Done = z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true) }),
+    z.object({ ok: z.literal(false), reason: z.string().optional() }),
+  ]);
+  const schemaNames = new Map<z.core.$ZodType, string>([[Circle, "Circle"], [Square, "Square"]]);
+  const routes = [
+    route("POST", "/a", { schema: Shape, responseSchema: Done }),
+    route("POST", "/b", {
+      schema: z.discriminatedUnion("kind", [Circle, Square.omit({ side: true })]),
+    }),
+  ];
+  const { paths, components } = await check(
+    buildOpenApiDocument(INFO, routes, undefined, { schemaNames }),
+  );
+  const body = (path: string) => paths[path].post.requestBody.content["application/json"].schema;
+  assertEquals(body("/a"), {
+    oneOf: [{ $ref: "#/components/schemas/Circle" }, { $ref: "#/components/schemas/Square" }],
+    discriminator: {
+      propertyName: "kind",
+      mapping: {
+        circle: "#/components/schemas/Circle",
+        square: "#/components/schemas/Square",
+        box: "#/components/schemas/Square",
+      },
+    },
+  });
+  assertEquals(Object.keys(components.schemas), ["ApiError", "Circle", "Square"]);
+  // a variant without a name cannot be a target
+  assertEquals(Object.keys(body("/b")), ["oneOf"]);
+  // without their literals both variants fit { "ok": true }
+  const done = paths["/a"].post.responses["200"].content["application/json"].schema;
+  assertEquals(Object.keys(done), ["anyOf"]);
+  assertEquals(done.anyOf[0].properties.ok, { type: "boolean", "x-const": true });
+});
+
+Deno.test("buildOpenApiDocument() writes formats, enums and texts that generators of other languages can read", async () => {
+  const schema = z.object({
+    big: z.int(),
+    id: z.int().min(1),
+    small: z.int().min(0).max(100),
+    edge: z.int().gte(-(2 ** 31)).lt(2 ** 31),
+    literal: z.literal(1),
+    numbers: z.union([z.literal(1), z.literal(2)]),
+    texts: z.union([z.literal("a"), z.enum(["b", "c"])]),
+    mixed: z.union([z.literal("a"), z.literal(2)]),
+    flag: z.stringbool(),
+    named: z.stringbool({ truthy: ["yes"], falsy: ["no"] }).describe("Whether"),
+    yes: z.literal(true),
+    either: z.literal([true, false]),
+  });
+  const { post } = (await build(route("POST", "/a", { schema }))).paths["/a"];
+  const { properties } = post.requestBody.content["application/json"].schema;
+  const int64 = { type: "integer", format: "int64" };
+  assertEquals(properties, {
+    big: int64,
+    id: { ...int64, minimum: 1 },
+    small: { type: "integer", format: "int32", minimum: 0, maximum: 100 },
+    edge: { ...int64, minimum: -(2 ** 31), exclusiveMaximum: 2 ** 31 },
+    literal: { type: "integer", const: 1 },
+    numbers: { type: "integer", enum: [1, 2] },
+    texts: { type: "string", enum: ["a", "b", "c"] },
+    mixed: { anyOf: [{ type: "string", const: "a" }, { type: "integer", const: 2 }] },
+    flag: {
+      type: "string",
+      enum: ["true", "1", "yes", "on", "y", "enabled", "false", "0", "no", "off", "n", "disabled"],
+    },
+    named: { type: "string", enum: ["yes", "no"], description: "Whether" },
+    yes: { type: "boolean", "x-const": true },
+    either: { type: "boolean" },
+  });
+});
+
+Deno.test("buildOpenApiDocument() says that an optional body is optional, and refuses files without a parser", () => {
+  const heard: string[] = [];
+  const photo = z.object({ photo: z.file() });
+  const { paths }: Json = buildOpenApiDocument(
+    INFO,
+    [
+      route("POST", "/a", { schema: z.object({ a: z.string() }).optional() }),
+      route("POST", "/b", { schema: photo }),
+      route("POST", "/c", { schema: photo, bodyParser: createMultipartParser() }),
+    ],
+    undefined,
+    { onIssue: ({ path, message }) => void heard.push(`${path}: ${message}`) },
+  );
+  const bodies = ["/a", "/b", "/c"].map((path) => paths[path].post.requestBody);
+  assertEquals(bodies.map(({ required }) => required), [false, true, true]);
+  assertEquals(Object.keys(bodies[2].content), ["multipart/form-data"]);
+  assertEquals(heard, ["photo: JSON has no files: set bodyParser: createMultipartParser()"]);
 });

@@ -1,0 +1,34 @@
+import type { Clock } from "../core/async/clock.ts";
+import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+
+/**
+ * Returns the current time as SQL: the database's, so that workers need no equal clocks. It is the time at
+ * which the statement began: `clock_timestamp()` is volatile, so that no index can be searched with it.
+ */
+export function sqlNow(clock: Clock | undefined): PlainSql {
+  return clock === undefined
+    ? sql`statement_timestamp()`
+    : sql`${new Date(clock.now()).toISOString()}::timestamptz`;
+}
+
+/** Returns the time in so many seconds as SQL. */
+export function sqlIn(clock: Clock | undefined, seconds: PlainSql | number): PlainSql {
+  return sql`${sqlNow(clock)} + (${seconds})::float8 * interval '1 second'`;
+}
+
+/** Numbers of ids in one statement; a shorter list repeats its last id. */
+const BATCHES = [1, 8, 32, 100];
+
+/** Largest list of {@link listIds}. */
+export const MAX_IDS = 100;
+
+/**
+ * Builds a list of ids. It has one of few lengths, because each text of a statement is prepared and kept.
+ *
+ * @param ids 1 to {@link MAX_IDS} ids.
+ */
+export function listIds(ids: readonly string[]): PlainSql {
+  const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
+  const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
+  return joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env -S deno run -A
+// deno-lint-ignore-file no-console
+/**
+ * Takes the pictures of the local page for the documentation: serves a small project, sends requests
+ * to it, and opens the page in a browser (`$CHROME_PATH`, or an installed one).
+ *
+ *   deno run -A scripts/screenshots.ts
+ */
+import { fileURLToPath } from "node:url";
+import type { Page } from "puppeteer-core";
+import { createTestProject } from "../tests/cli/dev/fixtures/project.ts";
+import { launchBrowser } from "../tests/support/browser.ts";
+
+const FIGURES = new URL("../docs/figures/", import.meta.url);
+
+const PROJECT = {
+  "package.json": '{ "name": "notes", "type": "module" }',
+  "migrations/0001_notes.sql": `create table notes (id int primary key, title text not null);
+    create table tags (note_id int references notes, name text not null);
+    insert into notes values (1, 'Milk'), (2, 'Bread'), (3, 'Call Ada'), (4, 'Book the train');
+    insert into tags values (1, 'shopping'), (2, 'shopping'), (4, 'travel');`,
+  "src/database.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
+import { getRequiredEnv } from "@trellis/fn/env";
+export { DatabaseOperation } from "@trellis/fn/database";
+export const { defineQuery } = createQueryFactory(() =>
+  getDrizzleClient({ provider: "embedded-pg", connectionString: getRequiredEnv("DATABASE_URL") }));`,
+  "src/functions/api/notes.get.ts": `import { sql } from "@trellis/fn/database/orm";
+import { logInfo } from "@trellis/fn/observability";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import * as z from "zod";
+import { DatabaseOperation, defineQuery } from "../../database.ts";
+const listNotes = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOperation.Select] }] }, async function listNotes(db) {
+  return (await db.execute(sql\`select id, title from notes order by id\`)).rows as { id: number; title: string }[];
+});
+const listTags = defineQuery({ tables: [{ table: "tags", operations: [DatabaseOperation.Select] }] }, async function listTags(db, id: number) {
+  return (await db.execute(sql\`select name from tags where note_id = \${id}\`)).rows as { name: string }[];
+});
+const Note = z.object({ id: z.number(), title: z.string(), tags: z.array(z.string()) });
+export const handler = defineApiHandler({ responses: { 200: z.array(Note) } })(async function getNotes() {
+  const notes: z.infer<typeof Note>[] = [];
+  for (const note of await listNotes()) {
+    notes.push({ ...note, tags: (await listTags(note.id)).map(({ name }) => name) });
+  }
+  logInfo("notes listed", { count: notes.length });
+  return reply(200, notes);
+});
+`,
+  "src/functions/api/notes.post.ts": `import { sql } from "@trellis/fn/database/orm";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import * as z from "zod";
+import { DatabaseOperation, defineQuery } from "../../database.ts";
+const addNote = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOperation.Insert] }] }, async function addNote(db, title: string) {
+  await db.execute(sql\`insert into notes select max(id) + 1, \${title} from notes\`);
+});
+export const handler = defineApiHandler({ schema: z.object({ title: z.string().min(1) }) })(
+  async function postNote({ body }) {
+    await addNote(body.title);
+    return reply(201, { title: body.title });
+  },
+);
+`,
+};
+
+/** Opens the last request of the list. */
+async function showRequest(page: Page): Promise<void> {
+  await page.waitForFunction(`document.querySelectorAll("#calls li").length >= 4`);
+  await page.click("#calls li button");
+  await page.waitForSelector("#calls .detail .list");
+}
+
+/** Opens a table, and a value of it for a change. */
+async function showTable(page: Page): Promise<void> {
+  await page.click("#tab-data");
+  await (await page.waitForSelector(".tables button"))!.click();
+  await (await page.waitForSelector('button[aria-label="Change title: Bread"]'))!.click();
+}
+
+const PICTURES = [["local_page", 860, showRequest], ["local_table", 480, showTable]] as const;
+
+const project = await createTestProject(PROJECT);
+const browser = await launchBrowser();
+try {
+  const { url } = await project.start({ database: "embedded", port: 8787 });
+  const post = async (title: string) => {
+    const headers = { "Content-Type": "application/json" };
+    const body = JSON.stringify({ title });
+    await (await fetch(`${url}/notes`, { method: "POST", headers, body })).body?.cancel();
+  };
+  for (const title of ["Water the plants", ""]) await post(title);
+  for (let i = 0; i < 2; i++) await (await fetch(`${url}/notes`)).body?.cancel();
+  for (const [name, height, show] of PICTURES) {
+    const page = await browser.newPage();
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+    await page.setViewport({ width: 1200, height });
+    await page.goto(`${url}/_trellis`, { waitUntil: "domcontentloaded" });
+    await show(page);
+    await page.screenshot({
+      path: fileURLToPath(new URL(`${name}.png`, FIGURES)) as `${string}.png`,
+    });
+    console.log(`wrote docs/figures/${name}.png`);
+  }
+} finally {
+  await browser.close();
+  await project.clean();
+}

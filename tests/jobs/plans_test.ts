@@ -1,0 +1,168 @@
+import { assert, assertEquals } from "@std/assert";
+import * as z from "zod";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { type PlainSql, rawSql, sql as plain } from "../../database/session/plain_sql.ts";
+import { runSqlRows } from "../../database/session/run_sql.ts";
+import { withTransaction } from "../../database/session/transaction.ts";
+import { buildClaim, isInGroup, isReady, mayRun } from "../../jobs/claim.ts";
+import { defineJob } from "../../jobs/define_job.ts";
+import { buildInsert } from "../../jobs/enqueue.ts";
+import { buildDead, buildFinish, buildRelease, buildRetry } from "../../jobs/finish.ts";
+import { createJobRow, JOB_SHARDS } from "../../jobs/job_row.ts";
+import { buildGauges, buildRemoveOld, buildTakeDue } from "../../jobs/relay.ts";
+import { createFakeClock } from "../../testing/mod.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { createJobsTable } from "./jobs_database.ts";
+
+const ROWS = 200_000;
+const WAITING = 10_000;
+const GROUPED = 500;
+
+const postgres = await startPostgres();
+const database: DatabaseConfig = {
+  provider: "serverless-pg",
+  connectionString: await postgres.createDatabase("plans"),
+  instrument: false,
+};
+const db = await getDrizzleClient(database);
+await createJobsTable(db);
+const job = defineJob({ name: "index", schema: z.number() })(() => {});
+
+/** Inserts rows; `state` and the times say what they are. */
+async function fill(count: number, state: string, dueAt: string, group = "null"): Promise<void> {
+  const isFinished = ["done", "dead", "cancelled"].includes(state);
+  await db.execute(sql.raw(
+    `insert into trellis_jobs (id, name, payload, state, shard, group_key, position, enqueued_at, run_at,
+      due_at, attempts, fence, finished_at)
+    select gen_random_uuid(), 'index', '1', '${state}', n % ${JOB_SHARDS}, ${group}, n, now(),
+      now() - interval '1 minute', ${dueAt}, 1, 1, ${isFinished ? "now()" : "null"}
+    from generate_series(1, ${count}) n`,
+  ));
+}
+
+await fill(ROWS - WAITING, "done", "now() + interval '1 hour'");
+await fill(3000, "done", "now() - interval '1 hour'");
+await fill(50, "dead", "null");
+await fill(WAITING / 2, "queued", "now() - interval '1 second'");
+await fill(WAITING / 2, "queued", "now() + interval '1 hour'");
+await fill(20, "running", "now() + interval '1 minute'");
+await fill(GROUPED, "queued", "now() - interval '1 second'", "'g'");
+await db.execute(sql`analyze trellis_jobs`);
+
+Deno.test.afterAll(async () => {
+  await closeDrizzleClient(database);
+  await postgres.stop();
+});
+
+/** Node of `EXPLAIN (ANALYZE, FORMAT JSON)`, as far as it is read here. */
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly "Rows Removed by Index Recheck"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function listNodes(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(listNodes)];
+}
+
+/** Runs a statement, and undoes it. Returns the rows that it read of the table, and those that it is about. */
+async function explain(
+  statement: PlainSql,
+): Promise<{ types: string[]; read: number; returned: number }> {
+  let plan: PlanNode | undefined;
+  await withTransaction(db, async (tx) => {
+    const rows = await runSqlRows<Record<string, [{ Plan: PlanNode }]>>(
+      tx,
+      plain`explain (analyze, format json) ${statement}`,
+    );
+    plan = rows[0]["QUERY PLAN"][0].Plan;
+    throw new Error("undone");
+  }).catch((error) => {
+    if (plan === undefined) throw error;
+  });
+  const scans = listNodes(plan!).filter((node) =>
+    node["Relation Name"] === "trellis_jobs" && node["Node Type"].includes("Scan")
+  );
+  const read = scans.reduce(
+    (sum, node) =>
+      sum + node["Actual Loops"] * (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) +
+          (node["Rows Removed by Index Recheck"] ?? 0)),
+    0,
+  );
+  // a statement that writes is about the rows of the node below
+  const source = plan!["Node Type"] === "ModifyTable" ? plan!.Plans![0] : plan!;
+  return {
+    types: [...new Set(scans.map((node) => node["Node Type"]))],
+    read,
+    returned: source["Actual Rows"],
+  };
+}
+
+async function findIds(condition: string): Promise<string[]> {
+  const rows = await executeRows<{ id: string }>(
+    db,
+    sql.raw(`select id from trellis_jobs where ${condition} order by position, id limit 20`),
+  );
+  return rows.map(({ id }) => id);
+}
+
+const waiting = await findIds("state = 'queued' and due_at < now() and group_key is null");
+const claim = { jobs: [job], limit: 10, clock: undefined, withGroups: true };
+const ungrouped = rawSql(`j."group_key" is null`);
+const PAST = createFakeClock({ nowMs: 0 });
+const take = { before: false, limit: 200, graceSeconds: 60, clock: undefined };
+const running = await findIds("state = 'running'");
+const lease = { id: running[0], fence: 1 };
+const inserted = await Promise.all(
+  Array.from({ length: 10 }, (_, n) => createJobRow("index", job.schema, n, { key: `k${n}` })),
+);
+
+/** Statements of the engine, and the number of rows that each one is about. */
+const STATEMENTS: readonly [name: string, statement: PlainSql, rows: number][] = [
+  [
+    "leasing due jobs",
+    buildClaim(plain`${mayRun(0, false, undefined)} and ${ungrouped}`, claim),
+    10,
+  ],
+  ["leasing one due job", buildClaim(mayRun(5, false, undefined), { ...claim, limit: 1 }), 1],
+  ["leasing due jobs of the other shards", buildClaim(mayRun(7, true, undefined), claim), 10],
+  ["leasing when no job is due", buildClaim(mayRun(0, false, PAST), claim), 0],
+  ["leasing jobs by their ids", buildClaim(isReady(waiting, undefined), claim), 10],
+  ["leasing the next job of a group", buildClaim(isInGroup("g", undefined), claim), 1],
+  ["taking due jobs", buildTakeDue({ ...take, first: 0 }), 200],
+  ["removing old jobs", buildRemoveOld(1000, undefined), 1000],
+  ["marking jobs as done", buildFinish({ ids: running, fence: 1, keepSeconds: 60 }, undefined), 20],
+  ["ending an attempt", buildRetry(lease, { delaySeconds: 1, error: "error" }, undefined), 1],
+  ["ending the last attempt", buildDead(lease, "error", undefined), 1],
+  ["giving a job back", buildRelease(lease, undefined), 1],
+  [
+    "adding jobs",
+    buildInsert(inserted, { clock: undefined, mayExist: true }),
+    0,
+  ],
+];
+
+for (const [name, statement, rows] of STATEMENTS) {
+  Deno.test(`${name} reads no more than it needs from a table of 200,000 rows`, async () => {
+    const { types, read, returned } = await explain(statement);
+    assertEquals(types.filter((type) => type === "Seq Scan"), []);
+    if (rows > 0) assertEquals(returned, rows);
+    assert(read <= 3 * Math.max(returned, 1), `${read} rows read, ${returned} returned`);
+  });
+}
+
+Deno.test("the gauges read the jobs that wait longest and the dead ones", async () => {
+  const { types, read } = await explain(buildGauges(undefined));
+  assertEquals(types.filter((type) => type === "Seq Scan"), []);
+  assert(read <= JOB_SHARDS * 100 + 50, `${read} rows read`);
+});

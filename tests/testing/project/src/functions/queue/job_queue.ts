@@ -1,0 +1,5 @@
+import { defineJobQueueHandler } from "../../../../../../jobs/mod.ts";
+import { getDb } from "../../database.ts";
+import { jobs } from "../../jobs.ts";
+
+export const handler = defineJobQueueHandler({ getDb, jobs });

@@ -1,0 +1,10 @@
+import * as z from "zod";
+import { defineWebSocketHandler } from "../../../../../../triggers/mod.ts";
+import { publisher } from "../../sockets.ts";
+
+export const handler = defineWebSocketHandler({ schema: z.object({ text: z.string() }) })(
+  async function say(params) {
+    if (params.eventType !== "MESSAGE") return;
+    await publisher.publish("room", { text: params.body.text });
+  },
+);

@@ -1,0 +1,3 @@
+import type { TrellisConfig } from "../../../cli/mod.ts";
+
+export default { functionNames: { "standalone/double.ts": "Twice" } } satisfies TrellisConfig;
