@@ -26,7 +26,7 @@ export async function checkSecrets(
   const [subject, object] = missing.length === 1
     ? ["a value is", "it"]
     : [`${missing.length} values are`, "them"];
-  const fixes = missing.map((source) => describeFix(source, stage.name, isGeneratable(source)));
+  const fixes = missing.map((source) => describeFix(source, stage.name));
   throw new StepError(`${subject} missing. Put ${object} first:\n${fixes.join("\n")}`);
 }
 
