@@ -128,6 +128,10 @@ export async function startEmulator(work: string): Promise<Emulator> {
   const [python, providers] = await Promise.all([installEmulator(), installProviders()]);
   const { cert, key } = await createCertificate(work);
   const log = join(work, "emulator.log");
+  // Lambda's runtimes have the AWS clients; functions are unpacked beside them
+  const runtime = join(work, "runtime");
+  await Deno.mkdir(runtime);
+  await Deno.symlink(join(providers, "live/node_modules"), join(runtime, "node_modules"));
   const port = freePort();
   const child = new Deno.Command("setsid", {
     args: ["bash", "-c", `exec "$0" -m ministack >"${log}" 2>&1`, python],
@@ -143,8 +147,9 @@ export async function startEmulator(work: string): Promise<Emulator> {
       MINISTACK_REGION: REGION,
       MINISTACK_SSL_CERT: cert,
       MINISTACK_SSL_KEY: key,
+      NODE_EXTRA_CA_CERTS: cert,
       PYTHONPATH: HERE,
-      TMPDIR: work,
+      TMPDIR: runtime,
       USE_SSL: "1",
     },
     stdin: "null",
