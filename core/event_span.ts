@@ -1,6 +1,14 @@
 import type { SpanAttribute, SpanKind } from "../observability/span.ts";
+import { isSensitiveKey } from "../observability/sensitive_names.ts";
 import { redactText } from "../observability/redact_text.ts";
-import { getHeader, getMethod, getPath, getRoute, isHttpEvent } from "./http/api_event.ts";
+import {
+  getHeader,
+  getMethod,
+  getPath,
+  getPathParameters,
+  getRoute,
+  isHttpEvent,
+} from "./http/api_event.ts";
 import type { ApiEvent } from "./http/lambda.ts";
 
 /** How the span of an invocation begins. */
@@ -76,7 +84,10 @@ function describeRequest(event: ApiEvent): SpanDescription {
     attributes: {
       ...trigger("http"),
       "http.request.method": method,
-      "url.path": redactText(getPath(event)),
+      // a parameter named token or code is a secret
+      "url.path": Object.keys(getPathParameters(event)).some((name) => isSensitiveKey(name))
+        ? route ?? "/"
+        : redactText(getPath(event)),
       "url.scheme": getHeader(event, "X-Forwarded-Proto", "x-forwarded-proto") ?? "https",
       ...optional("http.route", route),
     },

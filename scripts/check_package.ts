@@ -32,7 +32,8 @@ const FORBIDDEN: readonly [RegExp, string][] = [
   [/\bDeno\.(?!customInspect)\w+/, "uses Deno's own API"],
   [/^\/\/# sourceMappingURL/m, "names a source map that is not shipped"],
   [/(?:\bfrom|\bimport\(?)\s*["'](?:jsr|npm):/, "imports by a specifier that only Deno supports"],
-  [/\busing\s+\w+\s*=/, "declares with `using`, a syntax error on Node 20 and 22"],
+  // lines with a margin are files of new projects, or their changes
+  [/^(?![+-]?\|).*\busing\s+\w+\s*=/m, "declares with `using`, a syntax error on Node 20 and 22"],
 ];
 
 interface Manifest {

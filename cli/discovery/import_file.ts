@@ -25,9 +25,9 @@ export async function importDefault<Value>(path: string): Promise<Value> {
 
 async function importNames<Module>(path: string, names: "*" | "{default}"): Promise<Module> {
   const { href } = pathToFileURL(path);
+  const code = `export${names}from${encodeURIComponent(JSON.stringify(href))}`;
+  // JSR analyzes imports whose text is known up to a slash
   return import.meta.url.startsWith("file:")
     ? await import(`file://${href.slice("file://".length)}`)
-    : await import(
-      `data:text/javascript,export${names}from/**/${encodeURIComponent(JSON.stringify(href))}`
-    );
+    : await import(`data:text/javascript,/**/${code}`);
 }

@@ -8,124 +8,209 @@ export interface paths {
         post: operations["reindex"];
     };
     "/auth/account-info": {
-        /** @description Get the account info provided by the provider */
-        get: operations["get_auth_account_info"];
+        /**
+         * Get the account info provided by the provider
+         * @description Get the account info provided by the provider
+         */
+        get: operations["accountInfo"];
     };
     "/auth/callback/{id}": {
-        get: operations["get_auth_callback_id"];
-        post: operations["post_auth_callback_id"];
+        /** GET /auth/callback/{id} */
+        get: operations["callbackOAuth"];
+        /** POST /auth/callback/{id} */
+        post: operations["callbackOAuthPost"];
     };
     "/auth/change-email": {
+        /** POST /auth/change-email */
         post: operations["changeEmail"];
     };
     "/auth/change-password": {
-        /** @description Change the password of the user */
+        /**
+         * Change the password of the user
+         * @description Change the password of the user
+         */
         post: operations["changePassword"];
     };
     "/auth/delete-user": {
-        /** @description Delete the user */
+        /**
+         * Delete the user
+         * @description Delete the user
+         */
         post: operations["deleteUser"];
     };
     "/auth/delete-user/callback": {
-        /** @description Callback to complete user deletion with verification token */
-        get: operations["get_auth_delete_user_callback"];
+        /**
+         * Callback to complete user deletion with verification token
+         * @description Callback to complete user deletion with verification token
+         */
+        get: operations["deleteUserCallback"];
     };
     "/auth/error": {
-        /** @description Displays an error page */
-        get: operations["get_auth_error"];
+        /**
+         * Displays an error page
+         * @description Displays an error page
+         */
+        get: operations["error"];
     };
     "/auth/get-access-token": {
-        /** @description Get a valid access token, doing a refresh if needed */
-        post: operations["post_auth_get_access_token"];
+        /**
+         * Get a valid access token, doing a refresh if needed
+         * @description Get a valid access token, doing a refresh if needed
+         */
+        post: operations["getAccessToken"];
     };
     "/auth/get-session": {
-        /** @description Get the current session */
+        /**
+         * Get the current session
+         * @description Get the current session
+         */
         get: operations["getSession"];
-        /** @description Get the current session */
-        post: operations["getSessionPost"];
     };
     "/auth/link-social": {
-        /** @description Link a social account to the user */
+        /**
+         * Link a social account to the user
+         * @description Link a social account to the user
+         */
         post: operations["linkSocialAccount"];
     };
     "/auth/list-accounts": {
-        /** @description List all accounts linked to the user */
+        /**
+         * List all accounts linked to the user
+         * @description List all accounts linked to the user
+         */
         get: operations["listUserAccounts"];
     };
     "/auth/list-sessions": {
-        /** @description List all active sessions for the user */
+        /**
+         * List all active sessions for the user
+         * @description List all active sessions for the user
+         */
         get: operations["listUserSessions"];
     };
     "/auth/ok": {
-        /** @description Check if the API is working */
-        get: operations["get_auth_ok"];
+        /**
+         * Check if the API is working
+         * @description Check if the API is working
+         */
+        get: operations["ok"];
     };
     "/auth/refresh-token": {
-        /** @description Refresh the access token using a refresh token */
-        post: operations["post_auth_refresh_token"];
+        /**
+         * Refresh the access token using a refresh token
+         * @description Refresh the access token using a refresh token
+         */
+        post: operations["refreshToken"];
     };
     "/auth/request-password-reset": {
-        /** @description Send a password reset email to the user */
+        /**
+         * Send a password reset email to the user
+         * @description Send a password reset email to the user
+         */
         post: operations["requestPasswordReset"];
     };
     "/auth/reset-password": {
-        /** @description Reset the password for a user */
+        /**
+         * Reset the password for a user
+         * @description Reset the password for a user
+         */
         post: operations["resetPassword"];
     };
     "/auth/reset-password/{token}": {
-        /** @description Redirects the user to the callback URL with the token */
+        /**
+         * Redirects the user to the callback URL with the token
+         * @description Redirects the user to the callback URL with the token
+         */
         get: operations["resetPasswordCallback"];
     };
     "/auth/revoke-other-sessions": {
-        /** @description Revoke all other sessions for the user except the current one */
-        post: operations["post_auth_revoke_other_sessions"];
+        /**
+         * Revoke all other sessions for the user except the current one
+         * @description Revoke all other sessions for the user except the current one
+         */
+        post: operations["revokeOtherSessions"];
     };
     "/auth/revoke-session": {
-        /** @description Revoke a single session */
-        post: operations["post_auth_revoke_session"];
+        /**
+         * Revoke a single session
+         * @description Revoke a single session
+         */
+        post: operations["revokeSession"];
     };
     "/auth/revoke-sessions": {
-        /** @description Revoke all sessions for the user */
-        post: operations["post_auth_revoke_sessions"];
+        /**
+         * Revoke all sessions for the user
+         * @description Revoke all sessions for the user
+         */
+        post: operations["revokeSessions"];
     };
     "/auth/send-verification-email": {
-        /** @description Send a verification email to the user */
+        /**
+         * Send a verification email to the user
+         * @description Send a verification email to the user
+         */
         post: operations["sendVerificationEmail"];
     };
     "/auth/sign-in/email": {
-        /** @description Sign in with email and password */
+        /**
+         * Sign in with email and password
+         * @description Sign in with email and password
+         */
         post: operations["signInEmail"];
     };
     "/auth/sign-in/social": {
-        /** @description Sign in with a social provider */
+        /**
+         * Sign in with a social provider
+         * @description Sign in with a social provider
+         */
         post: operations["socialSignIn"];
     };
     "/auth/sign-out": {
-        /** @description Sign out the current user */
+        /**
+         * Sign out the current user
+         * @description Sign out the current user
+         */
         post: operations["signOut"];
     };
     "/auth/sign-up/email": {
-        /** @description Sign up a user using email and password */
+        /**
+         * Sign up a user using email and password
+         * @description Sign up a user using email and password
+         */
         post: operations["signUpWithEmailAndPassword"];
     };
     "/auth/unlink-account": {
-        /** @description Unlink an account */
-        post: operations["post_auth_unlink_account"];
+        /**
+         * Unlink an account
+         * @description Unlink an account
+         */
+        post: operations["unlinkAccount"];
     };
     "/auth/update-session": {
-        /** @description Update the current session */
+        /**
+         * Update the current session
+         * @description Update the current session
+         */
         post: operations["updateSession"];
     };
     "/auth/update-user": {
-        /** @description Update the current user */
+        /**
+         * Update the current user
+         * @description Update the current user
+         */
         post: operations["updateUser"];
     };
     "/auth/verify-email": {
-        /** @description Verify the email of the user */
-        get: operations["get_auth_verify_email"];
+        /**
+         * Verify the email of the user
+         * @description Verify the email of the user
+         */
+        get: operations["verifyEmail"];
     };
     "/auth/verify-password": {
-        /** @description Verify the current user's password */
+        /**
+         * Verify the current user's password
+         * @description Verify the current user's password
+         */
         post: operations["verifyPassword"];
     };
     "/health": {
@@ -162,9 +247,23 @@ export interface paths {
 export interface components {
     schemas: {
         Accepted: {
-            /** @constant */
             accepted: true;
             repeated: boolean;
+        };
+        /** @description The body of every error */
+        ApiError: {
+            /** @description What happened, in words that may be shown */
+            message: string;
+            /** @description What to switch on. Later versions can add codes */
+            code: string;
+            /** @description The id of the invocation, for support */
+            requestId: string;
+            /** @description The id that the log lines have too */
+            correlationId: string;
+            /** @description Messages by field, as dotted paths such as items.0.sku; _form is the whole input */
+            errors?: {
+                [key: string]: string[];
+            };
         };
         /** @description The body of an error of the auth routes */
         AuthError: {
@@ -198,20 +297,6 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description The body of every error */
-        Error: {
-            /** @description What happened, in words that may be shown */
-            message: string;
-            /**
-             * @description What to switch on
-             * @enum {string}
-             */
-            code: "VALIDATION_FAILED" | "UNAUTHORIZED" | "FORBIDDEN" | "SESSION_NOT_FRESH" | "SECOND_FACTOR_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "UNIQUE_VIOLATION" | "FOREIGN_KEY_VIOLATION" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "UNPROCESSABLE_CONTENT" | "TOO_MANY_REQUESTS" | "UNEXPECTED" | "CONFIGURATION" | "DATABASE" | "COMMIT_OUTCOME_UNKNOWN" | "TRANSACTION_MISUSE" | "MIGRATION" | "UNSUPPORTED_STATEMENT" | "RECREATION_REQUIRED" | "SERVICE_UNAVAILABLE" | "DEADLINE_EXCEEDED";
-            /** @description The id of the invocation, for support */
-            requestId: string;
-            /** @description The id that the log lines have too */
-            correlationId: string;
-        };
         Note: {
             /** Format: uuid */
             id: string;
@@ -237,24 +322,6 @@ export interface components {
         NoteList: {
             notes: components["schemas"]["Note"][];
         };
-        /** @description What is wrong with a request */
-        ValidationError: {
-            /** @description What happened, in words that may be shown */
-            message: string;
-            /**
-             * @description What to switch on
-             * @enum {string}
-             */
-            code: "VALIDATION_FAILED" | "UNAUTHORIZED" | "FORBIDDEN" | "SESSION_NOT_FRESH" | "SECOND_FACTOR_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "UNIQUE_VIOLATION" | "FOREIGN_KEY_VIOLATION" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "UNPROCESSABLE_CONTENT" | "TOO_MANY_REQUESTS" | "UNEXPECTED" | "CONFIGURATION" | "DATABASE" | "COMMIT_OUTCOME_UNKNOWN" | "TRANSACTION_MISUSE" | "MIGRATION" | "UNSUPPORTED_STATEMENT" | "RECREATION_REQUIRED" | "SERVICE_UNAVAILABLE" | "DEADLINE_EXCEEDED";
-            /** @description The id of the invocation, for support */
-            requestId: string;
-            /** @description The id that the log lines have too */
-            correlationId: string;
-            /** @description Messages by field, as dotted paths such as items.0.sku; _form is the whole input */
-            errors?: {
-                [key: string]: string[];
-            };
-        };
     };
     responses: {
         /** @description Bad Request. Usually due to missing parameters, or invalid parameters. */
@@ -271,12 +338,6 @@ export interface components {
         };
         /** @description Internal Server Error. This is a problem with the server that you cannot fix. */
         AuthInternalServerError: {
-            content: {
-                "application/json": components["schemas"]["AuthError"];
-            };
-        };
-        /** @description Method Not Allowed. Use GET. */
-        AuthMethodNotAllowed: {
             content: {
                 "application/json": components["schemas"]["AuthError"];
             };
@@ -314,67 +375,67 @@ export interface components {
         /** @description Bad Request */
         BadRequest: {
             content: {
-                "application/json": components["schemas"]["ValidationError"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Conflict */
         Conflict: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Content Too Large */
         ContentTooLarge: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Forbidden */
         Forbidden: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Gateway Timeout */
         GatewayTimeout: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Internal Server Error */
         InternalServerError: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Not Found */
         NotFound: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Service Unavailable */
         ServiceUnavailable: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Unauthorized */
         Unauthorized: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Unprocessable Content */
         UnprocessableContent: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
         /** @description Unsupported Media Type */
         UnsupportedMediaType: {
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ApiError"];
             };
         };
     };
@@ -386,6 +447,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
+                        /** Format: int64 */
                         notes: number;
                     };
                 };
@@ -396,7 +458,7 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
-    get_auth_account_info: {
+    accountInfo: {
         responses: {
             /** @description Success */
             200: {
@@ -427,7 +489,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    get_auth_callback_id: {
+    callbackOAuth: {
         parameters: {
             query?: {
                 code?: string;
@@ -455,7 +517,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_callback_id: {
+    callbackOAuthPost: {
         parameters: {
             query?: {
                 code?: string;
@@ -595,7 +657,7 @@ export interface operations {
         };
     };
     deleteUser: {
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description The callback URL to redirect to after the user is deleted */
@@ -631,10 +693,10 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    get_auth_delete_user_callback: {
+    deleteUserCallback: {
         parameters: {
-            query?: {
-                token?: string;
+            query: {
+                token: string;
                 callbackURL?: string;
             };
         };
@@ -665,7 +727,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    get_auth_error: {
+    error: {
         responses: {
             /** @description Success */
             200: {
@@ -681,7 +743,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_get_access_token: {
+    getAccessToken: {
         requestBody: {
             content: {
                 "application/json": {
@@ -748,38 +810,6 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
-            429: components["responses"]["AuthTooManyRequests"];
-            500: components["responses"]["AuthInternalServerError"];
-        };
-    };
-    getSessionPost: {
-        parameters: {
-            query?: {
-                disableCookieCache?: boolean;
-                disableRefresh?: boolean;
-            };
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                content: {
-                    "application/json": {
-                        session: components["schemas"]["AuthSession"];
-                        user: components["schemas"]["AuthUser"];
-                    } | null;
-                };
-            };
-            400: components["responses"]["AuthBadRequest"];
-            401: components["responses"]["AuthUnauthorized"];
-            403: components["responses"]["AuthForbidden"];
-            404: components["responses"]["AuthNotFound"];
-            405: components["responses"]["AuthMethodNotAllowed"];
-            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -880,7 +910,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    get_auth_ok: {
+    ok: {
         responses: {
             /** @description API is working */
             200: {
@@ -899,7 +929,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_refresh_token: {
+    refreshToken: {
         requestBody: {
             content: {
                 "application/json": {
@@ -1044,7 +1074,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_revoke_other_sessions: {
+    revokeOtherSessions: {
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1069,8 +1099,8 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_revoke_session: {
-        requestBody?: {
+    revokeSession: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description The token to revoke */
@@ -1097,7 +1127,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_revoke_sessions: {
+    revokeSessions: {
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1123,7 +1153,7 @@ export interface operations {
         };
     };
     sendVerificationEmail: {
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /**
@@ -1186,8 +1216,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @enum {boolean} */
-                        redirect: false;
+                        redirect: boolean;
                         /** @description Session token */
                         token: string;
                         url?: string | null;
@@ -1309,7 +1338,7 @@ export interface operations {
         };
     };
     signUpWithEmailAndPassword: {
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description The name of the user */
@@ -1380,7 +1409,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    post_auth_unlink_account: {
+    unlinkAccount: {
         requestBody: {
             content: {
                 "application/json": {
@@ -1434,7 +1463,7 @@ export interface operations {
         };
     };
     updateUser: {
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description The name of the user */
@@ -1462,7 +1491,7 @@ export interface operations {
             500: components["responses"]["AuthInternalServerError"];
         };
     };
-    get_auth_verify_email: {
+    verifyEmail: {
         parameters: {
             query: {
                 /** @description The token to verify the email */
@@ -1713,16 +1742,16 @@ export interface operations {
 }
 export interface routes {
     GET: {
-        "/auth/account-info": operations["get_auth_account_info"];
-        "/auth/callback/{id}": operations["get_auth_callback_id"];
-        "/auth/delete-user/callback": operations["get_auth_delete_user_callback"];
-        "/auth/error": operations["get_auth_error"];
+        "/auth/account-info": operations["accountInfo"];
+        "/auth/callback/{id}": operations["callbackOAuth"];
+        "/auth/delete-user/callback": operations["deleteUserCallback"];
+        "/auth/error": operations["error"];
         "/auth/get-session": operations["getSession"];
         "/auth/list-accounts": operations["listUserAccounts"];
         "/auth/list-sessions": operations["listUserSessions"];
-        "/auth/ok": operations["get_auth_ok"];
+        "/auth/ok": operations["ok"];
         "/auth/reset-password/{token}": operations["resetPasswordCallback"];
-        "/auth/verify-email": operations["get_auth_verify_email"];
+        "/auth/verify-email": operations["verifyEmail"];
         "/health": operations["health"];
         "/notes": operations["getNotes"];
         "/notes/{noteId}": operations["getNote"];
@@ -1730,25 +1759,24 @@ export interface routes {
     };
     POST: {
         "/admin/reindex": operations["reindex"];
-        "/auth/callback/{id}": operations["post_auth_callback_id"];
+        "/auth/callback/{id}": operations["callbackOAuthPost"];
         "/auth/change-email": operations["changeEmail"];
         "/auth/change-password": operations["changePassword"];
         "/auth/delete-user": operations["deleteUser"];
-        "/auth/get-access-token": operations["post_auth_get_access_token"];
-        "/auth/get-session": operations["getSessionPost"];
+        "/auth/get-access-token": operations["getAccessToken"];
         "/auth/link-social": operations["linkSocialAccount"];
-        "/auth/refresh-token": operations["post_auth_refresh_token"];
+        "/auth/refresh-token": operations["refreshToken"];
         "/auth/request-password-reset": operations["requestPasswordReset"];
         "/auth/reset-password": operations["resetPassword"];
-        "/auth/revoke-other-sessions": operations["post_auth_revoke_other_sessions"];
-        "/auth/revoke-session": operations["post_auth_revoke_session"];
-        "/auth/revoke-sessions": operations["post_auth_revoke_sessions"];
+        "/auth/revoke-other-sessions": operations["revokeOtherSessions"];
+        "/auth/revoke-session": operations["revokeSession"];
+        "/auth/revoke-sessions": operations["revokeSessions"];
         "/auth/send-verification-email": operations["sendVerificationEmail"];
         "/auth/sign-in/email": operations["signInEmail"];
         "/auth/sign-in/social": operations["socialSignIn"];
         "/auth/sign-out": operations["signOut"];
         "/auth/sign-up/email": operations["signUpWithEmailAndPassword"];
-        "/auth/unlink-account": operations["post_auth_unlink_account"];
+        "/auth/unlink-account": operations["unlinkAccount"];
         "/auth/update-session": operations["updateSession"];
         "/auth/update-user": operations["updateUser"];
         "/auth/verify-password": operations["verifyPassword"];

@@ -35,6 +35,12 @@ Deno.test("describeEvent() names the route of a request, and leaves its query an
       "url.scheme": "http",
     },
   });
+  const invitation = createRestApiEvent({
+    path: "/invitations/hunter2",
+    resource: "/invitations/{token}",
+    pathParameters: { token: "hunter2" },
+  });
+  assertEquals(describeEvent(invitation).attributes["url.path"], "/invitations/{token}");
   const { name, attributes } = describeEvent(createAlbEvent({ path: "/x" }));
   assertEquals([name, attributes["url.path"], attributes["http.route"]], [
     undefined,

@@ -77,7 +77,7 @@ Deno.test(
       const [inner, outer] = detail.spans;
       assertEquals([inner.name, outer.name, inner.parentSpanId], [
         "find greeting",
-        "hello",
+        "GET /hello/{name}",
         outer.spanId,
       ]);
       assertEquals(detail.output.body, { text: "Hello Ada", count: 1 });
