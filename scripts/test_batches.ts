@@ -15,7 +15,6 @@ const SYSTEM = "_system_test.ts";
  * them in the end.
  */
 const LONGEST: readonly string[] = [
-  "emulator",
   "consumers",
   "terraform_system_test.ts",
   "examples",

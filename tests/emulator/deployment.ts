@@ -198,7 +198,7 @@ async function tour(
   await step("a second plan is empty", async () => {
     const { code, text } = await trellis("deploy --stage dev --plan");
     assertEquals(code, 0, text);
-    assertStringIncludes(text, "0 to create, 0 to change, 0 to replace, 0 to destroy");
+    assertStringIncludes(text, "done plan: no changes");
   });
 
   await step("a change is released, while another deployment is refused", async () => {
