@@ -4,7 +4,7 @@ import { type Deployment, initState, withDeployment } from "../deploy/deployment
 import { rollBackRelease, shiftRelease } from "../deploy/release.ts";
 import { checkSecrets } from "../deploy/secret_step.ts";
 import { runSmokeRequest } from "../deploy/smoke.ts";
-import { buildFunctions, checkSources } from "../deploy/source_steps.ts";
+import { buildFunctions, checkSources, requireClients } from "../deploy/source_steps.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { type DeploymentStep, runSteps, type StepReport } from "../deploy/run_steps.ts";
@@ -50,7 +50,8 @@ export const deploy: Command = {
     },
     {
       name: "generate-secrets",
-      description: "Put random values for secrets without one, such as those of a new preview.",
+      description:
+        "Put random values for secrets that only your functions know and that have none.",
     },
     {
       name: "endpoint",
@@ -103,6 +104,7 @@ async function deployStage(
 ): Promise<CommandResult> {
   const { context: { options, output } } = deployment;
   let shown: ShownPlan | undefined;
+  if (options.plan !== true) await requireClients(deployment);
   const before = await runSteps([
     { name: "check", run: () => checkSources(deployment, generatePermissions) },
     { name: "build", run: () => buildFunctions(deployment, build) },

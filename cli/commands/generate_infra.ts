@@ -76,8 +76,9 @@ function describeFunction(fn: InfraFunction): object {
   return { name, kind, file: source, method, path, routes, routeKey, options, environment };
 }
 
-function describeSource({ variable, service, existing, isSecret, users }: PlannedSource): object {
-  return { name: variable, service, existing, isSecret, users };
+function describeSource(source: PlannedSource): object {
+  const { variable, service, existing, isSecret, isGenerated, users } = source;
+  return { name: variable, service, existing, isSecret, isGenerated, users };
 }
 
 function describeVariable(variable: TerraformVariable): object {

@@ -24,9 +24,10 @@ export type EnvironmentValue =
   /**
    * A secret of AWS Secrets Manager, which is created without a value: `trellis secrets set` puts it.
    * The function needs `loadSources` or `secret` of `@trellis/fn/env`, and may read exactly this
-   * secret. An ARN names a secret that exists, `field` a field of its JSON object.
+   * secret. An ARN names a secret that exists, `field` a field of its JSON object. With `generate`,
+   * `trellis deploy --generate-secrets` puts a random value: for secrets that only your functions know.
    */
-  | { secret: true; kmsKeyArn?: string }
+  | { secret: true; generate?: boolean; kmsKeyArn?: string }
   | { secret: string; field?: string; kmsKeyArn?: string }
   /**
    * A parameter of the SSM Parameter Store, whose value `trellis secrets set` puts; encrypted if

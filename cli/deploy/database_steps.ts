@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import type { DatabaseConfig } from "../../database/config/config.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
 import type { Command } from "../terminal/command.ts";
 import { findDatabase } from "../database/database_target.ts";
@@ -94,9 +96,66 @@ export async function migrate(
         "write a function with defineMigrationHandler",
     );
   }
+  await requireSameDatabase(deployment, found.target.config);
   const { summary } = await runCommand(context, dbMigrate, found.options);
   await requireTables(deployment, found.target.config);
   return String(summary);
+}
+
+/** Identifies a database: when its server has started, and its number in the server. */
+const IDENTITY = "SELECT pg_postmaster_start_time()::text AS started, oid::text AS number " +
+  "FROM pg_database WHERE datname = current_database()";
+
+/**
+ * Compares the database that is about to be migrated with the address in the functions' secret. Their
+ * texts may differ, because functions have a pooler or a user of their own.
+ *
+ * @throws {StepError} If they are two databases, or the secret contains no address.
+ */
+async function requireSameDatabase(
+  { context: { output }, plan, secrets }: Deployment,
+  database: DatabaseConfig,
+): Promise<void> {
+  const { connectionString } = database as { connectionString?: string };
+  const variable = plan.config.database.urlEnv ?? "DATABASE_URL";
+  const source = plan.secrets.find((each) => each.variable === variable);
+  if (connectionString === undefined || source === undefined || source.field !== undefined) return;
+  const name = secrets.getName(source);
+  const value = await secrets.read(source);
+  if (value === connectionString) return;
+  const unproven = (reason: string) =>
+    output.warn(`Whether functions use the database that is migrated was not checked: ${reason}`);
+  if (value === undefined) return unproven(`these credentials may not read the secret ${name}`);
+  const used = { ...database, connectionString: value } as DatabaseConfig;
+  try {
+    const [migrated, [theirs]] = [await readIdentity(database), await readIdentity(used)];
+    if (JSON.stringify(theirs) === JSON.stringify(migrated[0])) return;
+  } catch (error) {
+    const sqlState = findSqlState(error);
+    // the message may contain a part of the address
+    if (!(error instanceof ConfigurationError) && sqlState === undefined) {
+      return unproven(`the address in ${name} does not answer here (${(error as Error).name})`);
+    }
+    const problem = sqlState === undefined
+      ? "is not the address of a database"
+      : `is refused by its server (SQLSTATE ${sqlState})`;
+    throw new StepError(
+      `the secret ${name} ${problem}, so no function could connect: put the address with trellis ` +
+        `secrets set ${variable} < file`,
+    );
+  }
+  throw new StepError(
+    `${variable} of this shell is another database than the functions use (secret ${name}). Nothing ` +
+      `was migrated: set ${variable} to the address of the same database, or put it with trellis ` +
+      `secrets set ${variable} < file`,
+  );
+}
+
+async function readIdentity(
+  database: DatabaseConfig,
+): Promise<Readonly<Record<string, unknown>>[]> {
+  const { withSession } = await import("../../database/providers/client.ts");
+  return await withSession(database, (session) => session.query(IDENTITY));
 }
 
 /** Throws if the database lacks what functions use and migrations create, before code gets traffic. */

@@ -1,11 +1,11 @@
-import type { InfraFunction } from "../infra/infra_plan.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 import { generateSecret, type SecretValues } from "../secrets/secret_values.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /**
  * Checks that all secrets and parameters of the stage have a value. With `--generate-secrets`, puts
- * random values for those that the stage owns, except the address and the password of a database.
+ * random values for secrets that only the project's own functions know. Another value, such as the address of a
+ * database, is known elsewhere: a random one would deploy, and fail in every request.
  *
  * @returns One line about the result; `undefined` if the functions read none.
  * @throws {StepError} If a value is missing.
@@ -17,17 +17,16 @@ export async function checkSecrets(
   const states = await Promise.all(plan.secrets.map((source) => secrets.find(source)));
   const missing = plan.secrets.filter((_, index) => states[index] !== "set");
   if (missing.length === 0) return `${plan.secrets.length} have a value`;
-  const ofDatabase = listDatabaseVariables(plan.sources.functions);
-  const isGeneratable = ({ variable, existing, isSecret }: PlannedSource): boolean =>
-    existing === undefined && isSecret && !ofDatabase.has(variable);
-  if (context.options["generate-secrets"] === true && missing.every(isGeneratable)) {
+  if (
+    context.options["generate-secrets"] === true && missing.every(({ isGenerated }) => isGenerated)
+  ) {
     for (const source of missing) await generateValue(source, secrets);
     return `${missing.length} generated, ${plan.secrets.length - missing.length} had a value`;
   }
   const [subject, object] = missing.length === 1
     ? ["a value is", "it"]
     : [`${missing.length} values are`, "them"];
-  const fixes = missing.map((source) => describeFix(source, stage.name, isGeneratable(source)));
+  const fixes = missing.map((source) => describeFix(source, stage.name));
   throw new StepError(`${subject} missing. Put ${object} first:\n${fixes.join("\n")}`);
 }
 
@@ -42,20 +41,8 @@ async function generateValue(source: PlannedSource, secrets: SecretValues): Prom
   );
 }
 
-function describeFix(
-  { variable, existing }: PlannedSource,
-  stage: string,
-  isGeneratable: boolean,
-): string {
-  const set = `  trellis secrets set ${variable} --stage ${stage}`;
+function describeFix({ variable, existing, isGenerated }: PlannedSource, stage: string): string {
   return existing === undefined
-    ? isGeneratable ? `${set} --generate   # or: < file` : `${set} < file`
+    ? `  trellis secrets set ${variable} --stage ${stage} ${isGenerated ? "--generate" : "< file"}`
     : `  ${variable}: ${existing} does not exist or has no value`;
-}
-
-/** Lists the variables that clients of databases are configured with: a random value reaches no server. */
-function listDatabaseVariables(functions: readonly InfraFunction[]): ReadonlySet<string> {
-  return new Set(
-    functions.flatMap(({ database }) => database?.variables.map(([name]) => name) ?? []),
-  );
 }

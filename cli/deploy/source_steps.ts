@@ -1,6 +1,39 @@
 import type { Command, CommandContext } from "../terminal/command.ts";
+import { explainMissing } from "../../env/optional_package.ts";
+import { findMigrationFunction } from "../infra/migration_function.ts";
 import { formatDiagnostic } from "../terminal/generated_report.ts";
+import { OPTIONAL_PACKAGES } from "../terminal/optional_packages.ts";
 import { type Deployment, runCommand, StepError } from "./deployment.ts";
+
+/** Loads a package by its name. */
+export type LoadPackage = (name: string) => Promise<unknown>;
+
+/**
+ * Checks that the AWS clients of all steps are installed, so that a missing one stops a deployment before
+ * anything has changed.
+ *
+ * @param load Loads a package; tests replace it.
+ * @throws {ConfigurationError} If a package is missing.
+ */
+export async function requireClients(
+  { plan: { config: { infra }, secrets, sources } }: Deployment,
+  load: LoadPackage = (name) => import(name),
+): Promise<void> {
+  const uses = (service: string) => secrets.some((source) => source.service === service);
+  const isReleased = infra.release !== undefined;
+  const hasFunction = findMigrationFunction(sources.functions) !== undefined;
+  const needed: readonly (readonly [client: string, purpose: string, isNeeded: boolean])[] = [
+    ["secrets-manager", "A deployment with secrets", uses("secretsmanager")],
+    ["ssm", "A deployment with parameters", uses("ssm")],
+    ["lambda", "A release with aliases", isReleased],
+    ["cloudwatch", "A release with aliases", isReleased],
+    ["lambda", "A deployment with a migration function", hasFunction],
+  ];
+  for (const [client, purpose] of needed.filter(([, , isNeeded]) => isNeeded)) {
+    const name = `@aws-sdk/client-${client}`;
+    await load(name).catch(explainMissing(OPTIONAL_PACKAGES, name, purpose));
+  }
+}
 
 /**
  * Checks that the sources have no errors and that generated files are up to date.

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import { takeInstanceLock } from "../files/instance_lock.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
@@ -47,7 +48,7 @@ const EXPIRY_MS = 15 * 60_000;
  * bucket, or a file on this machine. SIGINT and SIGTERM release it before they end the process.
  *
  * @param run The deployment. It calls `check` before each step.
- * @throws {StepError} If another deployment of the stage is running.
+ * @throws {ConfigurationError} If another deployment of the stage is running.
  */
 export async function withStageLock<T>(
   deployment: Deployment,
@@ -166,7 +167,7 @@ async function takeLease(
     const taken = isDead ? await write({ IfMatch: present.tag }) : undefined;
     if (taken !== undefined) return taken;
     const { owner, startedAt } = present?.found ?? { owner: "somebody", startedAt: "just now" };
-    throw new StepError(
+    throw new ConfigurationError(
       `${owner} is deploying ${prefix} (since ${startedAt}): wait for its end. The lock of a process that ` +
         `was killed expires after ${
           EXPIRY_MS / 60_000

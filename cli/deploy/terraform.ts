@@ -94,7 +94,7 @@ export class Terraform {
       const text = reported.length > 0
         ? reported.join("\n")
         : withoutFrames(result.stderr || result.stdout);
-      throw new ConfigurationError(`terraform ${what} failed:\n${text}`);
+      throw new ConfigurationError(`${this.#program} ${what} failed:\n${text}`);
     }
     return result;
   }

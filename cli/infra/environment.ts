@@ -35,7 +35,13 @@ import {
   SOURCES_POLICY,
   type VariableSource,
 } from "./sources.ts";
-import { isProvided, nameVariables, SECRET_NAME, SURE_SECRET } from "./variable_names.ts";
+import {
+  isProvided,
+  nameVariables,
+  OWN_SECRETS,
+  SECRET_NAME,
+  SURE_SECRET,
+} from "./variable_names.ts";
 import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import { DEFINERS } from "./read_functions.ts";
@@ -240,6 +246,8 @@ class EnvironmentPlanner {
     const known = this.#sources.get(name);
     const planned: PlannedSource = {
       ...source,
+      isGenerated: source.existing === undefined && source.isSecret &&
+        (source.isGenerated === true || OWN_SECRETS.includes(name)),
       variable: name,
       id: this.#terraformNames.get(name)!,
       users: [...known?.users ?? [], fn.name],

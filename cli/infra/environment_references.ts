@@ -210,7 +210,7 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
       policy: [IDEMPOTENCY_POLICY, expression("module.idempotency.policy_json")],
     }),
   },
-  secret: { allowed: ["field", "kmsKeyArn"], refer: toSecret },
+  secret: { allowed: ["field", "generate", "kmsKeyArn"], refer: toSecret },
   parameter: { allowed: ["secret", "kmsKeyArn"], refer: toParameter },
   variable: {
     allowed: ["default", "secret"],
@@ -230,7 +230,7 @@ const SECRET_ARN = /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/
 const PARAMETER = /^(?:arn:aws[a-z-]*:ssm:[a-z0-9-]+:\d{12}:parameter)?\/?[\w./-]+$/;
 
 function toSecret(
-  { secret, field, kmsKeyArn }: Readonly<Record<string, unknown>>,
+  { secret, field, generate = false, kmsKeyArn }: Readonly<Record<string, unknown>>,
   place: string,
 ): Reference | string {
   if (secret !== true && !(typeof secret === "string" && SECRET_ARN.test(secret))) {
@@ -242,6 +242,8 @@ function toSecret(
   if (field !== undefined && secret === true) {
     return `${place}.field needs the ARN of a secret in ${place}.secret`;
   }
+  if (typeof generate !== "boolean") return `${place}.generate must be true or false`;
+  if (generate && secret !== true) return `${place}.generate needs secret: true`;
   if (kmsKeyArn !== undefined && !KEY_ARN.test(String(kmsKeyArn))) {
     return `${place}.kmsKeyArn must be the ARN of a KMS key`;
   }
@@ -250,6 +252,7 @@ function toSecret(
       service: "secretsmanager",
       existing: secret === true ? undefined : secret,
       field: field as string | undefined,
+      isGenerated: generate,
       kmsKeyArn: kmsKeyArn as string | undefined,
       isSecret: true,
     },

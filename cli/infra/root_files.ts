@@ -27,13 +27,16 @@ const VALIDATED_PROVIDER = ">= 6.66, < 7.0";
 /** The first version with `response_transfer_mode`. */
 const STREAMING_PROVIDER = ">= 6.25, < 7.0";
 
+/** The first version of Terraform and of OpenTofu with `use_lockfile`, which locks a state in Amazon S3. */
+const LOCKFILE_VERSION = ">= 1.10";
+
 /** Renders the required versions of Terraform and providers. */
 export function renderVersions(plan: ResourcePlan): HclBlock[] {
   return [
     block(
       "terraform",
       [],
-      { required_version: ">= 1.9" },
+      { required_version: plan.infra.state === undefined ? ">= 1.9" : LOCKFILE_VERSION },
       block("required_providers", [], {
         archive: { source: "hashicorp/archive", version: ">= 2.7, < 3.0" },
       }, { aws: { source: "hashicorp/aws", version: getProviderVersion(plan) } }),

@@ -19,6 +19,8 @@ export interface VariableSource {
   readonly field?: string;
   /** Key that encrypts the value, instead of the AWS managed key. */
   readonly kmsKeyArn?: string;
+  /** True for a secret that can be any random text, because only functions of the project know it. */
+  readonly isGenerated?: boolean;
   /** True for a parameter whose value is encrypted, and for every secret. */
   readonly isSecret: boolean;
 }

@@ -14,6 +14,14 @@ export const SURE_SECRET = /(?:SECRET|PASSWORD|PASSWD|PRIVATE_KEY|CREDENTIAL)/;
 export const SECRET_NAME =
   /(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|_KEY$|DSN|(?<!BASE|PUBLIC|SITE|APP|API|FRONTEND|CALLBACK|REDIRECT)_URL$)/;
 
+/** Secrets that can be any random text, because only functions of the project know them. */
+export const OWN_SECRETS: readonly string[] = [
+  "API_BEARER_TOKEN",
+  "AUTH_SECRET",
+  "BETTER_AUTH_SECRET",
+  "ORIGIN_VERIFY_SECRET",
+];
+
 /** Reserved names: variables of the generated files, and arguments of module blocks. */
 const RESERVED = new Set([
   ..."environment region manage_api_gateway_account domain_name hosted_zone_id certificate_arn"

@@ -16,6 +16,8 @@ export interface SecretValues {
    * @returns `missing` if the secret itself does not exist.
    */
   find(source: PlannedSource): Promise<"set" | "empty" | "missing">;
+  /** Reads a value; `undefined` if there is none, or if the credentials may not read it. */
+  read(source: PlannedSource): Promise<string | undefined>;
   /**
    * Puts a value.
    *
@@ -31,7 +33,7 @@ export interface SecretValues {
  *
  * @param prefix Prefix of the stage's resources: `notes-dev`.
  * @param settings The region; the AWS settings of the shell decide without it.
- * @returns Functions that read no values.
+ * @returns Functions, of which only `read` reads values.
  */
 export function openSecretValues(
   prefix: string,
@@ -71,6 +73,22 @@ export function openSecretValues(
     return stages.includes("AWSCURRENT") ? "set" : "empty";
   }
 
+  async function read(source: PlannedSource): Promise<string | undefined> {
+    if (source.service === "ssm") {
+      const { client, GetParametersCommand } = await loadParameters();
+      const command = new GetParametersCommand({
+        Names: [getName(source)],
+        WithDecryption: true,
+      });
+      const found = await client.send(command).catch(undefinedIfDenied);
+      return found?.Parameters?.[0]?.Value;
+    }
+    const { client, GetSecretValueCommand } = await loadSecrets();
+    const command = new GetSecretValueCommand({ SecretId: getName(source) });
+    const found = await client.send(command).catch(undefinedIfDenied);
+    return found?.SecretString;
+  }
+
   async function put(source: PlannedSource, value: string): Promise<boolean> {
     if (source.service === "secretsmanager") {
       const { client, PutSecretValueCommand } = await loadSecrets();
@@ -105,7 +123,7 @@ export function openSecretValues(
     return names;
   }
 
-  return { getName, find, put, deleteParameters };
+  return { getName, find, read, put, deleteParameters };
 }
 
 /** Parameters of one request (DeleteParameters, AWS Systems Manager API reference, 2026-11). */
@@ -113,6 +131,11 @@ const MAX_PARAMETERS = 10;
 
 function undefinedIfMissing(error: unknown): undefined {
   if ((error as Error).name !== "ResourceNotFoundException") throw error;
+}
+
+function undefinedIfDenied(error: unknown): undefined {
+  const { name } = error as Error;
+  if (!["AccessDeniedException", "ResourceNotFoundException"].includes(name)) throw error;
 }
 
 /** Returns 32 random bytes in hexadecimal. */

@@ -3,20 +3,23 @@ import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
 import { checkSecrets } from "../../../cli/deploy/secret_step.ts";
 
 /**
- * A deployment of `dev` with secrets, in an account that accepts values or not. `DATABASE_URL` is the address of a
- * database.
+ * A deployment of `dev` with secrets, in an account that accepts values or not. Only `AUTH_SECRET` can be any random
+ * text.
  */
 function createDeployment(
   isThere: boolean,
   put: string[],
   names: readonly string[] = ["AUTH_SECRET"],
 ): Deployment {
-  const database = { variables: [["DATABASE_URL", "connectionString"]] };
   return {
     context: { options: { "generate-secrets": true } },
     plan: {
-      secrets: names.map((variable) => ({ variable, isSecret: true, service: "secretsmanager" })),
-      sources: { functions: [{ database }, {}] },
+      secrets: names.map((variable) => ({
+        variable,
+        isSecret: true,
+        isGenerated: variable === "AUTH_SECRET",
+        service: "secretsmanager",
+      })),
     },
     stage: { name: "dev" },
     secrets: {
@@ -42,7 +45,7 @@ Deno.test("checkSecrets() puts no random value for the address of a database", a
     () => checkSecrets(createDeployment(true, put, ["AUTH_SECRET", "DATABASE_URL"])),
     StepError,
     "2 values are missing. Put them first:\n" +
-      "  trellis secrets set AUTH_SECRET --stage dev --generate   # or: < file\n" +
+      "  trellis secrets set AUTH_SECRET --stage dev --generate\n" +
       "  trellis secrets set DATABASE_URL --stage dev < file",
   );
   assertEquals(put, []);

@@ -86,7 +86,7 @@ Deno.test("withStageLock() lets one of two deployments at once run, and then the
       order.push("first begins");
       await assertRejects(
         () => withStageLock(deployment, () => Promise.resolve(order.push("second"))),
-        StepError,
+        ConfigurationError,
         "is deploying notes-dev (since ",
       );
       await check();
@@ -103,7 +103,10 @@ Deno.test("withStageLock() takes the lock of a process that died, and the dead o
   await withBucket(async (objects, deployment, elapse) => {
     await withStageLock(deployment, async ({ check }) => {
       elapse(14 * 60_000);
-      await assertRejects(() => withStageLock(deployment, () => Promise.resolve()), StepError);
+      await assertRejects(
+        () => withStageLock(deployment, () => Promise.resolve()),
+        ConfigurationError,
+      );
       elapse(2 * 60_000);
       await withStageLock(deployment, async () => {
         assert(objects.has(KEY));
@@ -124,7 +127,7 @@ Deno.test("withStageLock() keeps the lock while the clock of a machine is an hou
             setMs(otherMs);
             await assertRejects(
               () => withStageLock(deployment, () => Promise.resolve()),
-              StepError,
+              ConfigurationError,
             );
             elapse(10 * 60_000);
             // renews the lock

@@ -27,6 +27,8 @@ Deno.test("generate infra writes a backend and variables for each stage, and rem
   await withProject(project(settings), async (root) => {
     assertEquals((await infra(root)).exitCode, 0);
     assertStringIncludes(await readInfra(root, "backend.tf"), 'backend "s3" {}');
+    // the first version with use_lockfile
+    assertStringIncludes(await readInfra(root, "versions.tf"), 'required_version = ">= 1.10"');
     const [backend, variables] = await Promise.all(
       ["stages/prod.tfbackend", "stages/prod.tfvars"].map((name) => readInfra(root, name)),
     );
@@ -40,6 +42,7 @@ Deno.test("generate infra writes a backend and variables for each stage, and rem
       project(`{ environment: { AUTH_BASE_URL: "x" } }`)["trellis.config.ts"],
     );
     assertStringIncludes((await infra(root)).stdout, "removed infra/stages/prod.tfvars\n");
+    assertStringIncludes(await readInfra(root, "versions.tf"), 'required_version = ">= 1.9"');
   });
 });
 

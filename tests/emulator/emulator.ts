@@ -1,0 +1,212 @@
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { freePort } from "../support/free_port.ts";
+import { OFFLINE } from "../support/terraform_providers.ts";
+
+/** The emulator, a package of PyPI. */
+const PACKAGE = "ministack==1.5.33";
+/** Installed programs, which all runs share. */
+const CACHE = Deno.env.get("TRELLIS_TEST_CACHE") ?? tmpdir();
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const REGION = "eu-central-1";
+
+/** Credentials of the administrator who deploys. Functions get those of their roles. */
+const CREDENTIALS = {
+  AWS_ACCESS_KEY_ID: "AKIATRELLISSUITE0001",
+  AWS_SECRET_ACCESS_KEY: "a-secret-of-the-suite-only",
+  AWS_REGION: REGION,
+};
+
+/** An AWS on this machine that checks IAM policies and signatures. */
+export interface Emulator {
+  /** Variables with which programs reach it under the names of AWS. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Folder with the AWS clients. */
+  readonly clients: string;
+  /** Answers the requests that a browser would send to `url` of the deployed API. */
+  request(url: string, init?: RequestInit): Promise<Response>;
+  /** Returns what it has logged, with the logs of functions. */
+  readLog(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** True if Python can make an environment of its own. */
+export async function hasPython(): Promise<boolean> {
+  const python = new Deno.Command("python3", {
+    args: ["-c", "import ensurepip, venv"],
+    stdout: "null",
+    stderr: "null",
+  });
+  return await python.output().then(({ success }) => success, () => false);
+}
+
+/**
+ * Runs a program to its end.
+ *
+ * @returns What it printed.
+ * @throws {Error} If it failed.
+ */
+async function run(program: string, args: readonly string[], cwd?: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { args: [...args], cwd })
+    .output();
+  const [text, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (!success) throw new Error(`${program} ${args.join(" ")} failed:\n${text}\n${errors}`);
+  return text;
+}
+
+/** Makes a folder of the cache, unless it is there: another run sees it whole or not at all. */
+async function prepare(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(CACHE, name);
+  if (existsSync(folder)) return folder;
+  const draft = await Deno.makeTempDir({ dir: CACHE, prefix: `${name}-` });
+  await fill(draft);
+  await Deno.rename(draft, folder).catch(async (error) => {
+    if (!existsSync(folder)) throw error;
+    await Deno.remove(draft, { recursive: true });
+  });
+  return folder;
+}
+
+/** Installs the emulator. Returns its Python. */
+async function installEmulator(): Promise<string> {
+  const folder = await prepare(`trellis-${PACKAGE.replace("==", "-")}`, async (draft) => {
+    await run("python3", ["-m", "venv", draft]);
+    const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
+    await run(join(draft, "bin/python3"), pip);
+  });
+  return join(folder, "bin/python3");
+}
+
+/** Copies the stand-in providers, with the AWS clients that their live mode needs. */
+async function installProviders(): Promise<string> {
+  return await prepare("trellis-terraform-live", async (draft) => {
+    const source = dirname(dirname(OFFLINE));
+    const parts = ["bin", "live", "schema", "src", "package.json"].map((part) =>
+      join(source, part)
+    );
+    await run("cp", ["-R", ...parts, draft]);
+    await run("chmod", ["-R", "u+w", draft]);
+    await run(
+      "npm",
+      ["ci", "--silent", "--no-audit", "--no-fund", "--prefer-offline"],
+      join(
+        draft,
+        "live",
+      ),
+    );
+  });
+}
+
+/** Makes a certificate for the names of AWS. */
+async function createCertificate(folder: string): Promise<{ cert: string; key: string }> {
+  const [cert, key] = [join(folder, "aws.crt"), join(folder, "aws.key")];
+  const names = [
+    "*.amazonaws.com",
+    ...["", "s3.", "execute-api."].map((service) => `*.${service}${REGION}.amazonaws.com`),
+    "localhost",
+  ].map((name) => `DNS:${name}`);
+  await run("openssl", [
+    ..."req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=trellis-suite".split(" "),
+    // not an authority: Deno accepts none as the certificate of a server
+    ...["-addext", "basicConstraints=critical,CA:FALSE"],
+    ...["-addext", `subjectAltName=${names.join(",")},IP:127.0.0.1`],
+    ...["-keyout", key, "-out", cert],
+  ]);
+  return { cert, key };
+}
+
+/**
+ * Starts the emulator on loopback, with TLS and its checks of policies.
+ *
+ * @param work An existing folder for its files.
+ * @returns The emulator; the caller stops it.
+ * @throws {Error} If it could not be installed or does not start.
+ */
+export async function startEmulator(work: string): Promise<Emulator> {
+  const [python, providers] = await Promise.all([installEmulator(), installProviders()]);
+  const { cert, key } = await createCertificate(work);
+  const log = join(work, "emulator.log");
+  // Lambda's runtimes have the AWS clients; functions are unpacked beside them
+  const runtime = join(work, "runtime");
+  await Deno.mkdir(runtime);
+  await Deno.symlink(join(providers, "live/node_modules"), join(runtime, "node_modules"));
+  const port = freePort();
+  const child = new Deno.Command("setsid", {
+    args: ["bash", "-c", `exec "$0" -m ministack >"${log}" 2>&1`, python],
+    cwd: work,
+    env: {
+      ...CREDENTIALS,
+      AUTH: "true",
+      BIND_HOST: "127.0.0.1",
+      GATEWAY_PORT: String(port),
+      HOME: work,
+      MINISTACK_ACCOUNT_ID: "123456789012",
+      MINISTACK_HOST: `${REGION}.amazonaws.com`,
+      MINISTACK_REGION: REGION,
+      MINISTACK_SSL_CERT: cert,
+      MINISTACK_SSL_KEY: key,
+      NODE_EXTRA_CA_CERTS: cert,
+      PYTHONPATH: HERE,
+      TMPDIR: runtime,
+      USE_SSL: "1",
+    },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const status = child.status;
+  let hasEnded = false;
+  status.then(() => hasEnded = true);
+  const client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(cert)] });
+  const address = `https://127.0.0.1:${port}`;
+  const readLog = () => Deno.readTextFile(log);
+  const untilReady = async () => {
+    for (let attempt = 1;; attempt++) {
+      const answer = await fetch(`${address}/_ministack/health`, { client }).catch(() => undefined);
+      await answer?.body?.cancel();
+      if (answer?.ok) return;
+      if (hasEnded || attempt === 300) {
+        throw new Error(`the emulator does not start:\n${await readLog()}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  };
+  async function stop(): Promise<void> {
+    client.close();
+    // with the processes of its functions, which are in the group that setsid has made
+    if (!hasEnded) await run("kill", ["-KILL", "--", `-${child.pid}`]);
+    await status;
+  }
+  try {
+    await untilReady();
+    const setup = await new Deno.Command(join(providers, "bin/tf-offline"), {
+      args: ["setup"],
+      env: { TF_OFFLINE_HOME: join(work, "terraform") },
+    }).output();
+    return {
+      env: {
+        ...CREDENTIALS,
+        NODE_EXTRA_CA_CERTS: cert,
+        NODE_NO_WARNINGS: "1",
+        NODE_OPTIONS: `--require ${join(HERE, "redirect.cjs")}`,
+        TF_CLI_CONFIG_FILE: new TextDecoder().decode(setup.stdout).trim(),
+        TF_OFFLINE_ENDPOINT: address,
+        TF_OFFLINE_HOME: join(work, "terraform"),
+        TRELLIS_EMULATOR_PORT: String(port),
+      },
+      clients: join(providers, "live"),
+      request(url, init) {
+        const { host, pathname, search } = new URL(url);
+        const [api, ...path] = [host.split(".")[0], pathname.slice(1)];
+        return fetch(`${address}/_aws/execute-api/${api}/${path}${search}`, { ...init, client });
+      },
+      readLog,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+"""Mends what the emulator does differently from AWS. Python loads this file from PYTHONPATH when it starts.
+
+Each part names AWS's page, read in 2026-11, and ends with the emulator's version that does the same.
+"""
+
+import importlib.abc
+import importlib.util
+import sys
+from datetime import datetime, timezone
+
+
+def _mend_scheduler(scheduler):
+    """Replaces the context attributes in a schedule's input.
+
+    https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+    """
+    invoke = scheduler._eb._invoke_target
+
+    def invoke_target(target, event, rule, *rest, **more):
+        if event.get("Source") == "aws.scheduler" and isinstance(target.get("Input"), str):
+            at = datetime.fromtimestamp(event["Time"], timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            values = {
+                "schedule-arn": rule.get("Arn", ""),
+                "scheduled-time": at,
+                "execution-id": event["EventId"],
+                "attempt-number": "1",
+            }
+            text = target["Input"]
+            for name, value in values.items():
+                text = text.replace(f"<aws.scheduler.{name}>", value)
+            target = {**target, "Input": text}
+        return invoke(target, event, rule, *rest, **more)
+
+    scheduler._eb._invoke_target = invoke_target
+
+
+MENDED = {"ministack.services.scheduler": _mend_scheduler}
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        mend = MENDED.get(name)
+        if mend is None:
+            return None
+        MENDED.pop(name)
+        spec = importlib.util.find_spec(name)
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            mend(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+sys.meta_path.insert(0, _Finder())
