@@ -9,12 +9,12 @@ import sys
 from datetime import datetime, timezone
 
 
-def _mend_scheduler(scheduler):
+def _mend_scheduler(eventbridge):
     """Replaces the context attributes in a schedule's input.
 
     https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
     """
-    invoke = scheduler._eb._invoke_target
+    invoke = eventbridge._invoke_target
 
     def invoke_target(target, event, rule, *rest, **more):
         if event.get("Source") == "aws.scheduler" and isinstance(target.get("Input"), str):
@@ -31,10 +31,10 @@ def _mend_scheduler(scheduler):
             target = {**target, "Input": text}
         return invoke(target, event, rule, *rest, **more)
 
-    scheduler._eb._invoke_target = invoke_target
+    eventbridge._invoke_target = invoke_target
 
 
-MENDED = {"ministack.services.scheduler": _mend_scheduler}
+MENDED = {"ministack.services.eventbridge": _mend_scheduler}
 
 
 class _Finder(importlib.abc.MetaPathFinder):
