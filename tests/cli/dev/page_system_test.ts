@@ -292,7 +292,7 @@ Deno.test(
           const frame = await page.waitForFrame((each) =>
             each.url().endsWith("/_trellis/reference")
           );
-          await frame.waitForSelector("#operations-default-hello");
+          await frame.waitForSelector("#operations-hello-hello");
           await assertFits(page);
           await frame.evaluate("globalThis.mark = 1");
           const read = page.waitForResponse((each) => each.url().endsWith("/openapi.json"));
@@ -301,7 +301,7 @@ Deno.test(
           assertEquals(await frame.evaluate("globalThis.mark"), 1, "it was reloaded");
           await project.write(HELLO, FILES[HELLO]!.replace("function hello(", "function hallo("));
           await press("ArrowLeft", "ArrowRight");
-          await frame.waitForSelector("#operations-default-hallo");
+          await frame.waitForSelector("#operations-hello-hallo");
           await project.write(HELLO, FILES[HELLO]!);
           await page.reload();
           assertEquals(

@@ -159,7 +159,7 @@ Deno.test(
       await writeTryItFolder(folder, ".", document);
       await writeTryItFolder(folder, ".", document);
       const { page, faults } = await openPage(browser, `${pageUrl}/reference/`);
-      const answer = await send(page, "operations-default-getHealth", {});
+      const answer = await send(page, "operations-health-getHealth", {});
       assertStringIncludes(answer, "all is well");
       assertEquals(seen, ["GET /health"]);
       assertEquals(faults, [`${apiUrl}/health`]);
