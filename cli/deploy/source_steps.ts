@@ -17,7 +17,8 @@ export type LoadPackage = (name: string) => Promise<unknown>;
  */
 export async function requireClients(
   { plan: { config: { infra }, secrets, sources } }: Deployment,
-  load: LoadPackage = (name) => import(name),
+  // JSR analyzes imports whose text is known up to a slash
+  load: LoadPackage = (name) => import(`@aws-sdk/${name.slice("@aws-sdk/".length)}`),
 ): Promise<void> {
   const uses = (service: string) => secrets.some((source) => source.service === service);
   const isReleased = infra.release !== undefined;
