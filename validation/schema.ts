@@ -11,6 +11,8 @@ import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/ht
 import { isNestedDeeper } from "../core/http/parse_json.ts";
 import { formError, type ValidationResult, type Validator } from "./validation_result.ts";
 
+// a build that compiles schemas uses it: without an import it would be no part of the package, nor of Deno's cache
+import "./precompiled_schema.ts";
 // for read_input.ts: a build that compiles schemas ahead of time replaces this module, with all of its exports
 export { getListKeys } from "./list_keys.ts";
 

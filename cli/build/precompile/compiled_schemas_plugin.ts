@@ -4,8 +4,6 @@ import type { SourceEditor } from "../../sources/edited_sources.ts";
 import type { ModulePaths } from "../../sources/module_paths.ts";
 import { resolveOwnModule } from "../../sources/trellis_import.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
-// only bundles use it, and without an import it would be no part of the package
-import "../../../validation/precompiled_schema.ts";
 import { COMPILED, LOADER, RUNTIME, SCHEMA_FILE } from "./specifiers.ts";
 
 const NAMESPACE = COMPILED.slice(0, -1);
