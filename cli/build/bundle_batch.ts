@@ -106,11 +106,32 @@ export async function bundleBatch(
   });
 }
 
-/** Messages of zod in all languages, which are about half of a small function. */
-const LOCALE = /[/\\]zod[/\\].*[/\\]locales[/\\](?!en\.|index\.)/;
-/** An import of zod as one value, with all of its parts: `import { z } from "zod"`. */
-const WHOLE_ZOD =
-  /^\s*(?:import|export)\s+(?:z\b|\{[^}]*\bz\b[^}]*\})[^;"']*from\s*["'](?:npm:)?zod(?:@[^/"']*)?(?:\/v4)?["']/m;
+/** Checks for a file with the messages of zod in a language, which are about half of a small function; all need English. */
+function isLocale(path: string): boolean {
+  const [name, folder] = path.split(/[/\\]/).toReversed();
+  return folder === "locales" && /[/\\]zod[/\\]/.test(path) && !/^(?:en|index)\./.test(name);
+}
+
+/**
+ * Finds an import of zod as one value, with all of its parts: `import { z } from "zod"`.
+ *
+ * @returns The offset in the text; -1 if there is none.
+ */
+function findWholeZod(text: string): number {
+  let at = 0;
+  // the imports of a text that esbuild has parsed begin at the beginning of a line
+  for (const part of text.split(/^(?=import\b|export\b)/m)) {
+    const from = part.search(/\bfrom\s*["'](?:npm:)?zod(?:@[^/"']*)?(?:\/v4)?["']/);
+    const names = from < 0 ? "" : part.slice(0, from);
+    if (
+      /^(?:import|export)\s+(?:z\b|\{)/.test(names) && /\bz\b/.test(names) && !/[;"']/.test(names)
+    ) {
+      return at;
+    }
+    at += part.length;
+  }
+  return -1;
+}
 
 /** Finds the import of the project that brings zod's messages in all languages. Packages may bring them, too. */
 function findZodMessages(
@@ -118,17 +139,15 @@ function findZodMessages(
   root: string,
   paths: ModulePaths,
 ): Bundle["zodMessages"] {
-  const bytes = listIncluded(output).filter((path) => LOCALE.test(path))
+  const bytes = listIncluded(output).filter(isLocale)
     .reduce((sum, path) => sum + output.inputs[path].bytesInOutput, 0);
   if (bytes === 0) return undefined;
   for (const file of Object.keys(output.inputs)) {
     const path = resolve(root, file);
     if (paths.getPackage(path) !== undefined || !existsSync(path)) continue;
     const text = readFileSync(path, "utf8");
-    const at = text.search(WHOLE_ZOD);
-    if (at < 0) continue;
-    const start = at + text.slice(at).search(/\S/);
-    return { file, line: text.slice(0, start).split("\n").length, column: 1, bytes };
+    const at = findWholeZod(text);
+    if (at >= 0) return { file, line: text.slice(0, at).split("\n").length, column: 1, bytes };
   }
   return undefined;
 }
