@@ -1,4 +1,10 @@
-import { getPath, getRoute, isAlbEvent, isHttpApiEvent } from "../core/http/api_event.ts";
+import {
+  getPath,
+  getRoute,
+  isAlbEvent,
+  isHttpApiEvent,
+  stripStage,
+} from "../core/http/api_event.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import type { RoutePattern } from "./route_key.ts";
 import { decode, type RouteMatch } from "./route_matcher.ts";
@@ -35,16 +41,6 @@ function countSegments(segments: readonly string[], value: string): number {
     if (raw === wanted || decoded === wanted) return count;
   }
   return value.split("/").length;
-}
-
-function stripStage(event: ApiEvent, path: string): string {
-  if (!isHttpApiEvent(event)) return path;
-  const { stage, domainName } = event.requestContext;
-  if (!stage || stage === "$default") return path;
-  if (domainName !== undefined && !domainName.includes(".execute-api.")) return path;
-  const prefix = `/${stage}`;
-  if (path === prefix) return "/";
-  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
 }
 
 /**

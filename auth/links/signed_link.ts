@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../core/async/clock.ts";
-import { getPath, getQuery, isHttpApiEvent } from "../../core/http/api_event.ts";
+import { getPath, getQuery, stripStage } from "../../core/http/api_event.ts";
 import { encodeBase64Url } from "../../core/http/base64.ts";
 import { timingSafeEqual } from "../../core/http/timing_safe_equal.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
@@ -130,11 +130,9 @@ function readRequest(request: ApiEvent | URL | string): { paths: string[]; query
     values.map((value) => [name, value] as const)
   );
   const path = getPath(request);
-  const { stage, path: full } = request.requestContext as { stage?: string; path?: string };
-  const other = isHttpApiEvent(request) && path.startsWith(`/${stage}/`)
-    ? path.slice(`/${stage}`.length)
-    : full ?? path;
-  return { paths: [...new Set([path, other])], query };
+  // a REST API has the stage in this path only
+  const { path: full = path } = request.requestContext as { path?: string };
+  return { paths: [...new Set([path, stripStage(request, path), full])], query };
 }
 
 /** Returns the decoded parts of a path. HTTP APIs have decoded it already. */

@@ -60,6 +60,17 @@ export function getPath(event: ApiEvent): string {
   return (isHttpApiEvent(event) ? event.rawPath : event.path) ?? "/";
 }
 
+/** Removes the name of the stage, with which HTTP APIs begin the path at their own address. */
+export function stripStage(event: ApiEvent, path: string): string {
+  if (!isHttpApiEvent(event)) return path;
+  const { stage, domainName } = event.requestContext;
+  if (!stage || stage === "$default") return path;
+  if (domainName !== undefined && !domainName.includes(".execute-api.")) return path;
+  const prefix = `/${stage}`;
+  if (path === prefix) return "/";
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
+}
+
 /** Returns the path of the route that the gateway or the router matched, such as `/notes/{id}`. */
 export function getRoute(event: ApiEvent): string | undefined {
   if (!isHttpApiEvent(event)) return isAlbEvent(event) ? undefined : event.resource ?? undefined;

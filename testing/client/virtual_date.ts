@@ -8,7 +8,7 @@ export interface VirtualDate extends TestClock {
 
 /**
  * Replaces `Date` by one that can be moved forward. The embedded database reads its time from it, so
- * that `now()` in statements moves, too.
+ * that `now()` in statements moves, too. It is a `Proxy`, because `Date` can also be called without `new`, which a subclass cannot.
  */
 export function installVirtualDate(): VirtualDate {
   const RealDate = Date;
