@@ -2,11 +2,14 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { AUTH_MIGRATION_SQL } from "../../auth/mod.ts";
 import { createClient } from "../../client/mod.ts";
 import { getDrizzleClient } from "../../database/mod.ts";
 import { executeRows } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
+import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
+import { SUBSCRIPTION_MIGRATION_SQL } from "../../realtime/mod.ts";
 import {
   createTestClient,
   createTestDatabase,
@@ -18,11 +21,26 @@ const getDb = () => getDrizzleClient({ provider: "embedded-pg", connectionString
 const PROJECT = fileURLToPath(new URL("project", import.meta.url));
 const ACCOUNTS = fileURLToPath(new URL("../../examples/accounts", import.meta.url));
 
+/** Migrations with the package's own tables, as they are now. */
+const MIGRATIONS = Deno.makeTempDirSync({ prefix: "trellis-migrations-" });
+for (
+  const [at, text] of [
+    AUTH_MIGRATION_SQL,
+    JOBS_MIGRATION_SQL,
+    SUBSCRIPTION_MIGRATION_SQL,
+    Deno.readTextFileSync(join(PROJECT, "api_keys.sql")),
+  ].entries()
+) {
+  Deno.writeTextFileSync(join(MIGRATIONS, `000${at + 1}_tables.sql`), text);
+}
+addEventListener("unload", () => Deno.removeSync(MIGRATIONS, { recursive: true }));
+
 async function withClient(
   test: (api: TestClient) => Promise<void>,
-  options: TestClientOptions = {},
+  { root = PROJECT, migrations = root === PROJECT ? MIGRATIONS : undefined }: TestClientOptions =
+    {},
 ): Promise<void> {
-  await using api = await createTestClient({ root: PROJECT, ...options });
+  await using api = await createTestClient({ root, migrations });
   await test(api);
 }
 
@@ -330,7 +348,7 @@ interface routes {
 }
 
 Deno.test("createTestClient() has the types of the generated client, which can use its fetch", async () => {
-  await using api = await createTestClient<routes>({ root: PROJECT });
+  await using api = await createTestClient<routes>({ root: PROJECT, migrations: MIGRATIONS });
   const as = await api.createTestUser();
   const { body } = await api.post("/reminders", { as, body: { text: "Tea", inSeconds: 9 } });
   const id: string = body.id;
