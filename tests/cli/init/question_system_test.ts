@@ -28,7 +28,9 @@ Deno.test({
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "trellis-init-" });
     try {
-      for (const [typed, driver] of [["bad\nneon\n", "@neondatabase/serverless"], ["", "postgres"]]) {
+      for (
+        const [typed, driver] of [["bad\nneon\n", "@neondatabase/serverless"], ["", "postgres"]]
+      ) {
         const printed = await initOnTerminal(folder, typed);
         if (typed !== "") assertStringIncludes(printed, '"bad" is none of them');
         const manifest = JSON.parse(await Deno.readTextFile(join(folder, "project/package.json")));
