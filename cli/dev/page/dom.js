@@ -36,6 +36,17 @@ export function getTime(iso) {
   return new Date(iso).toLocaleTimeString(undefined, { hour12: false });
 }
 
+/** Formats a duration: `3.2 ms`, `48 s`, `12 min`, `3 h`. */
+export function getDuration(ms) {
+  if (ms < 10_000) return `${Math.round(ms * 10) / 10} ms`;
+  const [size, unit] = ms < 120_000
+    ? [1000, "s"]
+    : ms < 7_200_000
+    ? [60_000, "min"]
+    : [3_600_000, "h"];
+  return `${Math.round(ms / size)} ${unit}`;
+}
+
 export function pretty(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

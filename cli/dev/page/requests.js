@@ -1,4 +1,4 @@
-import { ask, block, byId, el, getTime } from "./dom.js";
+import { ask, block, byId, el, getDuration, getTime } from "./dom.js";
 import { renderCopies } from "./copies.js";
 import { fill, renderBad, renderRow } from "./parts.js";
 import { renderStatements } from "./statements.js";
@@ -173,7 +173,8 @@ const COMMON = new Set([
 ]);
 const LOOKS = { WARN: "warn", ERROR: "bad", CRITICAL: "bad", DEBUG: "dim" };
 
-function renderLogs(logs) {
+/** Creates a list of log lines. */
+export function renderLogs(logs) {
   const lines = logs.map((line) => {
     const fields = Object.entries(line).filter(([name]) => !COMMON.has(name));
     return el(
@@ -198,8 +199,32 @@ function renderLogs(logs) {
 }
 
 const SVG = "http://www.w3.org/2000/svg";
+const SPAN_LOOKS = { error: "bad", wait: "dim" };
 
-function renderSpans({ spans, durationMs = 1 }) {
+/** Creates a chart with a bar for each span. `whole` is its width in milliseconds. */
+export function renderBars(spans, whole) {
+  const chart = document.createElementNS(SVG, "svg");
+  chart.setAttribute("viewBox", "0 0 100 8");
+  chart.setAttribute("preserveAspectRatio", "none");
+  chart.setAttribute("aria-hidden", "true");
+  for (const { startMs, durationMs, status } of spans) {
+    const bar = document.createElementNS(SVG, "rect");
+    const facts = {
+      class: SPAN_LOOKS[status] ?? "",
+      x: Math.min(99, Math.max(0, startMs) / whole * 100),
+      width: Math.max(1, durationMs / whole * 100),
+      y: 1,
+      height: 6,
+      rx: 1,
+    };
+    for (const [name, value] of Object.entries(facts)) bar.setAttribute(name, String(value));
+    chart.append(bar);
+  }
+  return chart;
+}
+
+/** Creates a list of spans in the order of their starts, each with its bar and duration. */
+export function renderSpans({ spans, durationMs = 1 }) {
   const whole = Math.max(durationMs, 1, ...spans.map((span) => span.startMs + span.durationMs));
   const depths = new Map();
   const byId = new Map(spans.map((span) => [span.spanId, span]));
@@ -214,29 +239,15 @@ function renderSpans({ spans, durationMs = 1 }) {
   return el(
     "ol",
     { class: "spans" },
-    ordered.map((span) => {
-      const chart = document.createElementNS(SVG, "svg");
-      chart.setAttribute("viewBox", "0 0 100 8");
-      chart.setAttribute("preserveAspectRatio", "none");
-      chart.setAttribute("aria-hidden", "true");
-      const bar = document.createElementNS(SVG, "rect");
-      const facts = {
-        x: Math.min(99, Math.max(0, span.startMs) / whole * 100),
-        width: Math.max(1, span.durationMs / whole * 100),
-        y: 1,
-        height: 6,
-        rx: 1,
-      };
-      for (const [name, value] of Object.entries(facts)) bar.setAttribute(name, String(value));
-      chart.append(bar);
-      return el(
+    ordered.map((span) =>
+      el(
         "li",
-        { class: span.status === "error" ? "bad" : undefined },
+        { class: SPAN_LOOKS[span.status] },
         el("span", { class: "name" }, `${"· ".repeat(getDepth(span))}${span.name}`),
-        chart,
-        el("span", { class: "ms" }, `${Math.round(span.durationMs * 10) / 10} ms`),
-      );
-    }),
+        renderBars([span], whole),
+        el("span", { class: "ms" }, getDuration(span.durationMs)),
+      )
+    ),
   );
 }
 
