@@ -176,7 +176,10 @@ const LOOKS = { WARN: "warn", ERROR: "bad", CRITICAL: "bad", DEBUG: "dim" };
 /** Creates a list of log lines. */
 export function renderLogs(logs) {
   const lines = logs.map((line) => {
-    const fields = Object.entries(line).filter(([name]) => !COMMON.has(name));
+    const hasStack = typeof line.error?.stack === "string";
+    const fields = Object.entries(line).filter(([name]) =>
+      !COMMON.has(name) && !(hasStack && name === "error")
+    );
     return el(
       "li",
       {},
@@ -193,9 +196,18 @@ export function renderLogs(logs) {
           )
         }`,
       ),
+      hasStack ? el("div", { class: "stack" }, renderError(line.error)) : undefined,
     );
   });
   return el("ol", { class: "logs" }, lines);
+}
+
+/** Renders an error with its causes: each with its stack, a line for each call. */
+function renderError({ name, message, stack, cause, ...more }) {
+  const fields = Object.entries(more).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+  const own = `${name}: ${message}${fields.join("")}\n${stack}`;
+  if (typeof cause?.stack === "string") return `${own}\ncaused by ${renderError(cause)}`;
+  return cause === undefined ? own : `${own}\ncaused by ${JSON.stringify(cause)}`;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -207,7 +219,9 @@ export function renderBars(spans, whole) {
   chart.setAttribute("viewBox", "0 0 100 8");
   chart.setAttribute("preserveAspectRatio", "none");
   chart.setAttribute("aria-hidden", "true");
-  for (const { startMs, durationMs, status } of spans) {
+  // an attempt may be shorter than its bar, which the next wait must not cover
+  const ordered = [...spans].sort((a, b) => (b.status === "wait") - (a.status === "wait"));
+  for (const { startMs, durationMs, status } of ordered) {
     const bar = document.createElementNS(SVG, "rect");
     const facts = {
       class: SPAN_LOOKS[status] ?? "",
