@@ -139,4 +139,5 @@ export {
 export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
 export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
 export { validateTwilioWebhook } from "./webhooks/twilio_webhook.ts";
+export { createWebhookAuth } from "./webhooks/webhook_auth.ts";
 export type { WebhookHeaders, WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";

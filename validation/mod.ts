@@ -49,6 +49,8 @@ export type { BodyInput } from "./read_body.ts";
 export { Reply, reply } from "./reply.ts";
 export type {
   Accepted,
+  AcceptedOptions,
+  DeclaredResponse,
   HandlerResult,
   ResponseSchemas,
   ResponseValidation,

@@ -4,7 +4,7 @@ import type { JsonSchema } from "./json_schema.ts";
 import { getTitle, type SharedAnswers } from "./answers.ts";
 import type { Components } from "./components.ts";
 import type { SchemaIssue } from "./convert.ts";
-import { getFields } from "./fields.ts";
+import { type Field, getFields } from "./fields.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** What an operation's description is written into. */
@@ -82,25 +82,27 @@ function jsonContent(schema: JsonSchema): Record<string, unknown> {
 
 function getParameters(
   path: string,
-  { pathSchema, querySchema, idempotency }: RegisteredOperation,
+  { pathSchema, querySchema, headers, cookies, idempotency, openapi }: RegisteredOperation,
   operationId: string,
-  { components, onIssue }: OperationContext,
+  context: OperationContext,
 ): Record<string, unknown>[] {
-  function read(schema: $ZodType | undefined, what: string): ReturnType<typeof getFields> {
-    if (schema === undefined) return [];
-    const fields = getFields(components.describeFields(schema, `${operationId}${what}`));
-    if (fields === undefined) {
-      onIssue?.({
-        schema,
-        path: "",
-        message: `${what.toLowerCase()} parameters are fields: use z.object()`,
-      });
-    }
-    return fields ?? [];
-  }
+  const { onIssue } = context;
+  const read = (schema: $ZodType | undefined, what: string) =>
+    readFields(schema, `${operationId}${what}`, `${what.toLowerCase()} parameters`, context);
+  const describe = (schema: $ZodType | undefined, place: string, what: string) =>
+    read(schema, what).map(({ name, isRequired, schema }) => ({
+      name,
+      in: place,
+      required: isRequired,
+      ...describeField(schema),
+    }));
 
-  const inPath = read(pathSchema, "Path")!;
-  const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
+  // the sender of a webhook gets its whole address
+  const isWebhook = openapi.webhook !== undefined;
+  const inPath = isWebhook ? [] : read(pathSchema, "Path");
+  const inHeaders = describe(headers, "header", "Header");
+  const hasKeyHeader = inHeaders.some(({ name }) => name === "idempotency-key");
+  const names = isWebhook ? [] : [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
   for (const { name } of inPath) {
     if (!names.includes(name)) {
       onIssue?.({
@@ -118,14 +120,27 @@ function getParameters(
       required: true,
       ...describeField(inPath.find((field) => field.name === name)?.schema ?? { type: "string" }),
     })),
-    ...read(querySchema, "Query")!.map(({ name, isRequired, schema }) => ({
-      name,
-      in: "query",
-      required: isRequired,
-      ...describeField(schema),
-    })),
-    ...(idempotency?.isHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
+    ...describe(querySchema, "query", "Query"),
+    ...inHeaders,
+    ...(idempotency?.isHeader && !hasKeyHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
+    ...describe(cookies, "cookie", "Cookie"),
   ];
+}
+
+/** Returns the fields of a schema, and reports one that has none. */
+function readFields(
+  schema: $ZodType | undefined,
+  fallback: string,
+  what: string,
+  { components, onIssue }: OperationContext,
+  direction?: "output",
+): Field[] {
+  if (schema === undefined) return [];
+  const fields = getFields(components.describeFields(schema, fallback, direction));
+  if (fields === undefined) {
+    onIssue?.({ schema, path: "", message: `${what} are fields: use z.object()` });
+  }
+  return fields ?? [];
 }
 
 function describeKeyHeader(required: boolean): Record<string, unknown> {
@@ -175,12 +190,15 @@ function getResponses(
   path: string,
   operation: RegisteredOperation,
   operationId: string,
-  { components, answers }: OperationContext,
+  context: OperationContext,
 ): Record<string, unknown> {
-  const { openapi, schema, querySchema, pathSchema, auth, isRestricted, idempotency } = operation;
-  const { isRateLimited, hasErrorBody, openBodies } = operation;
+  const { components, answers } = context;
+  const { openapi, schema, querySchema, pathSchema, headers, cookies } = operation;
+  const { auth, isRestricted, idempotency, isRateLimited, hasErrorBody, openBodies } = operation;
   const descriptions = openapi.responses ?? {};
-  const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
+  const takesInput = [schema, querySchema, pathSchema, headers, cookies].some((each) =>
+    each !== undefined
+  );
   const all: Record<number, unknown> = {};
   const failures = [
     ...(takesInput || idempotency ? [400] : []),
@@ -216,8 +234,19 @@ function getResponses(
     const isOpen = openBodies?.has(status) && !WITHOUT_BODY.has(status) &&
       (bodies.length === 0 || operation.responseSchema === undefined);
     const body = isOpen ? {} : joinBodies(bodies);
+    const sent = readFields(
+      operation.responseHeaders?.[status],
+      `${operationId}Headers${status}`,
+      "response headers",
+      context,
+      "output",
+    ).map(({ name, isRequired, schema }) => [
+      name,
+      { required: isRequired, ...describeField(schema) },
+    ]);
     all[status] = {
       description: descriptions[status] || getTitle(status),
+      ...(sent.length > 0 && { headers: Object.fromEntries(sent) }),
       ...(body && { content: jsonContent(body) }),
     };
   }
