@@ -5,6 +5,7 @@ import { HTTP_RULES } from "../core/http_options.ts";
 import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import {
+  BOOLEAN_OPTION,
   OBJECT_OPTION,
   oneOf,
   type OptionRule,
@@ -58,6 +59,11 @@ const RULES: OptionRules = {
     (value) => OBJECT_OPTION[0](value) && "createDelivery" in (value as object),
     "the result of responseStreaming()",
   ],
+  etag: protective([
+    (value) => value === true || typeof value === "function",
+    "true, or a function that returns the version",
+  ]),
+  compress: BOOLEAN_OPTION,
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
 };
@@ -154,9 +160,9 @@ function checkHeaderNames(option: string, schema: $ZodType | undefined): void {
   }
 }
 
-/** A streamed response is neither parsed by a schema nor stored. */
+/** A streamed response is not parsed by a schema, stored, hashed or compressed. */
 function checkStreaming(options: Readonly<Record<string, unknown>>): void {
-  for (const name of ["idempotency", "responseSchema", "responses"]) {
+  for (const name of ["idempotency", "responseSchema", "responses", "etag", "compress"]) {
     if (options[name] === undefined) continue;
     throw new ConfigurationError(`${name} does not go with streaming: remove one of them`);
   }

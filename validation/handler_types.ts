@@ -10,6 +10,7 @@ import type {
   RestApiEvent,
 } from "../core/http/lambda.ts";
 import type { RequestIdempotency } from "../core/idempotency.ts";
+import type { EtagOption } from "../core/http/entity_tag.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { SessionResult } from "../core/http/session.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
@@ -105,6 +106,21 @@ export interface DefineApiHandlerOptions<
    * generator sets the response transfer mode of the REST API.
    */
   streaming?: ResponseStreaming;
+  /**
+   * Answers conditional requests (RFC 9110, section 13). `true` hashes the bodies of GET and HEAD: they have an `ETag`, and
+   * `If-None-Match` with the same is answered with 304. A function returns the version of the resource before the handler
+   * runs, or `undefined` if it does not exist: then 304 costs no more than the version, and `If-Match` of other methods is
+   * answered with 412 if the version is another. Compare the version again in the statement that changes the resource.
+   * @default undefined, conditions are not read
+   */
+  etag?: EtagOption<HandlerParams<TBody, TQuery, TPath, TAuth, THeaders, TCookies>>;
+  /**
+   * Compresses text bodies of at least 1 KB with br or gzip, as `Accept-Encoding` says. REST APIs compress themselves
+   * instead: `infra.api.minimumCompressionBytes`. Do not compress secrets beside texts of the request: their length shows
+   * whether they are alike.
+   * @default false
+   */
+  compress?: boolean;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
 }

@@ -36,7 +36,7 @@ export function describeOperation(
   const { components } = context;
   const { openapi, schema } = operation;
   const { summary, description, tags, deprecated } = openapi;
-  const parameters = getParameters(path, operation, operationId, context);
+  const parameters = getParameters(method, path, operation, operationId, context);
   return {
     operationId,
     summary: summary ?? `${method.toUpperCase()} ${path}`,
@@ -60,7 +60,7 @@ export function describeOperation(
       },
     }),
     security: getSecurity(operation),
-    responses: getResponses(path, operation, operationId, context),
+    responses: getResponses(method, path, operation, operationId, context),
   };
 }
 
@@ -80,9 +80,23 @@ function jsonContent(schema: JsonSchema): Record<string, unknown> {
   return { "application/json": { schema } };
 }
 
+/** Checks for a method whose responses are compared with those that the client has. */
+function isRead(method: string): boolean {
+  return method === "get" || method === "head";
+}
+
+function describeCondition(name: string, description: string): Record<string, unknown> {
+  return { name, in: "header", required: false, description, schema: { type: "string" } };
+}
+
+const ETAG = { description: "The version of the body", required: true, schema: { type: "string" } };
+const IF_NONE_MATCH = describeCondition("If-None-Match", "The ETag that the client has");
+const IF_MATCH = describeCondition("If-Match", "The ETag of the version that the client has read");
+
 function getParameters(
+  method: string,
   path: string,
-  { pathSchema, querySchema, headers, cookies, idempotency, openapi }: RegisteredOperation,
+  { pathSchema, querySchema, headers, cookies, idempotency, openapi, etag }: RegisteredOperation,
   operationId: string,
   context: OperationContext,
 ): Record<string, unknown>[] {
@@ -101,7 +115,8 @@ function getParameters(
   const isWebhook = openapi.webhook !== undefined;
   const inPath = isWebhook ? [] : read(pathSchema, "Path");
   const inHeaders = describe(headers, "header", "Header");
-  const hasKeyHeader = inHeaders.some(({ name }) => name === "idempotency-key");
+  const hasHeader = (each: string) => inHeaders.some(({ name }) => name === each);
+  const hasKeyHeader = hasHeader("idempotency-key");
   const names = isWebhook ? [] : [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
   for (const { name } of inPath) {
     if (!names.includes(name)) {
@@ -122,6 +137,8 @@ function getParameters(
     })),
     ...describe(querySchema, "query", "Query"),
     ...inHeaders,
+    ...(etag && isRead(method) && !hasHeader("if-none-match") ? [IF_NONE_MATCH] : []),
+    ...(etag === "version" && !isRead(method) && !hasHeader("if-match") ? [IF_MATCH] : []),
     ...(idempotency?.isHeader && !hasKeyHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
     ...describe(cookies, "cookie", "Cookie"),
   ];
@@ -187,6 +204,7 @@ export function getSignatureScheme(header: string): string {
 }
 
 function getResponses(
+  method: string,
   path: string,
   operation: RegisteredOperation,
   operationId: string,
@@ -207,6 +225,7 @@ function getResponses(
     ...(isRestricted || auth === "session" ? [403] : []),
     ...(path.includes("{") ? [404] : []),
     ...(idempotency ? [409] : []),
+    ...(operation.etag ? [412] : []),
     ...(schema ? [413, 415] : []),
     ...(idempotency ? [422] : []),
     ...(auth === "api-key" || isRateLimited ? [429] : []),
@@ -225,6 +244,8 @@ function getResponses(
       ? answers.getError(status, description || undefined, hasErrorBody)
       : { description: description || getTitle(status) };
   }
+  const hasTag = operation.etag !== undefined && isRead(method);
+  if (hasTag) all[304] = { description: getTitle(304) };
   const declared = listDeclared(operation);
   for (const [status, schemas] of declared) {
     const name = declared.length === 1 ? "Response" : `Response${status}`;
@@ -244,6 +265,7 @@ function getResponses(
       name,
       { required: isRequired, ...describeField(schema) },
     ]);
+    if (hasTag && status === 200) sent.unshift(["ETag", ETAG]);
     all[status] = {
       description: descriptions[status] || getTitle(status),
       ...(sent.length > 0 && { headers: Object.fromEntries(sent) }),

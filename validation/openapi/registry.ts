@@ -72,6 +72,8 @@ export interface RegisteredOperation {
   readonly responseHeaders?: Readonly<Record<number, $ZodType>>;
   /** Statuses whose responses can have a body without a known schema. */
   readonly openBodies?: ReadonlySet<number>;
+  /** What the `ETag` of responses is made of, if the handler answers conditional requests. */
+  readonly etag?: "body" | "version";
   /** True if requests are limited. */
   readonly isRateLimited?: boolean;
   /** True if the option `errorBody` replaces the bodies of errors. */

@@ -184,6 +184,23 @@ Deno.test("buildOpenApiDocument() describes headers and cookies of requests, hea
   assertEquals(hook.requestBody.content["application/json"].schema.required, ["title"]);
 });
 
+Deno.test("buildOpenApiDocument() describes conditional requests", async () => {
+  const document = await build(
+    route("GET", "/body", { etag: true, responseSchema: Note }),
+    route("PUT", "/version", { etag: () => 1, headers: z.object({ "if-match": z.string() }) }),
+    route("PATCH", "/version", { etag: () => 1 }),
+  );
+  const read = ({ parameters, responses }: Json) => [
+    parameters.map((p: Json) => [p.name, p.required]),
+    [304, 412].map((status) => status in responses),
+    Object.keys(responses[200].headers ?? {}),
+  ];
+  const { "/body": body, "/version": version } = document.paths;
+  assertEquals(read(body.get), [[["If-None-Match", false]], [true, true], ["ETag"]]);
+  assertEquals(read(version.put), [[["if-match", true]], [false, true], []]);
+  assertEquals(read(version.patch), [[["If-Match", false]], [false, true], []]);
+});
+
 Deno.test("buildOpenApiDocument() describes an operation that declares nothing", async () => {
   const { get } = (await build(route("GET", "/health"))).paths["/health"];
   assertEquals(Object.keys(get), ["operationId", "summary", "tags", "security", "responses"]);
