@@ -75,7 +75,7 @@ export type { AccountLimits } from "./config/rate_limit_settings.ts";
 export type { ClientAddressSource } from "../core/http/client_address.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { LibraryOptions } from "./better_auth/library_options.ts";
-export type { HmacAlgorithm } from "./webhooks/hmac.ts";
+export type { HmacAlgorithm } from "../core/http/hmac.ts";
 export type {
   AuthDatabase,
   BetterAuthApi,

@@ -1,6 +1,6 @@
 import { decodePercent } from "../../core/http/cookies.ts";
 import { decodeBase64 } from "../webhooks/webhook_input.ts";
-import { HMAC_BYTES, verifyHmac } from "../webhooks/hmac.ts";
+import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 
 /** Visible ASCII characters. PostgreSQL would reject a NUL byte, for example. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
