@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
@@ -63,6 +63,11 @@ export interface ClaimOptions {
   readonly clock: Clock | undefined;
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
+  /**
+   * Number of the plan: PostgreSQL makes another one for it.
+   * @default 0
+   */
+  readonly plan?: number;
 }
 
 /**
@@ -146,13 +151,14 @@ export function isInGroup(group: string, clock: Clock | undefined): PlainSql {
  */
 export function buildClaim(
   condition: PlainSql,
-  { jobs, limit, clock, withGroups }: ClaimOptions,
+  { jobs, limit, clock, withGroups, plan = 0 }: ClaimOptions,
 ): PlainSql {
   const names = joinSql(jobs.map(({ jobName }) => sql`${jobName}`), ", ");
   const now = sqlNow(clock);
   const hasGroup = withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
-  return sql`update "trellis_jobs" t set "state" = 'running', "fence" = t."fence" + 1,
-    "attempts" = t."attempts" + 1, "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
+  return sql`update /* plan ${rawSql(String(plan))} */ "trellis_jobs" t set "state" = 'running',
+    "fence" = t."fence" + 1, "attempts" = t."attempts" + 1,
+    "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
   where t."id" = any(array(
     select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names}) and ${hasGroup}
     limit ${limit} for update skip locked))
@@ -209,9 +215,17 @@ const MAX_CLAIMS = 3;
 /** Leases at most as many jobs as `getLimit` says when the statement is sent; none if there are no more. */
 export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
+/**
+ * Share of the claims after which the next plan is made. PostgreSQL keeps the plan of a prepared statement,
+ * and for a small table that is to read all of it. The table grows with each job that is run.
+ */
+const PLAN_GROWTH = 4;
+
 /** Leases jobs from the table. */
 export class JobClaimer {
   readonly #options: ClaimerOptions;
+  #claims = 0;
+  #foundNone = false;
 
   /**
    * @param options Client and jobs.
@@ -221,16 +235,20 @@ export class JobClaimer {
   }
 
   /**
-   * Leases due jobs. Begins at a shard by chance, so that workers rarely compete.
+   * Leases due jobs. Begins at a shard by chance, so that workers rarely compete; at the first one if there
+   * were none the last time, so that a look at an idle table is one statement.
    *
    * @param limit Maximum number of jobs.
    */
   async claimDue(limit: number): Promise<LeasedJob[]> {
     const { clock, random } = this.#options;
-    const first = Math.floor(random() * JOB_SHARDS);
-    const found = await this.#claim(mayRun(first, false, clock), limit);
-    if (found.length > 0 || first === 0) return found;
-    return await this.#claim(mayRun(first, true, clock), limit);
+    const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
+    let found = await this.#claim(mayRun(first, false, clock), limit);
+    if (found.length === 0 && first > 0) {
+      found = await this.#claim(mayRun(first, true, clock), limit);
+    }
+    this.#foundNone = found.length === 0;
+    return found;
   }
 
   /**
@@ -274,7 +292,8 @@ export class JobClaimer {
     const db = await getDb();
     for (let claim = 1;; claim++) {
       const withGroups = claim < MAX_CLAIMS;
-      const statement = buildClaim(condition, { jobs, limit, clock, withGroups });
+      const plan = Math.floor(Math.log(++this.#claims) / Math.log(PLAN_GROWTH));
+      const statement = buildClaim(condition, { jobs, limit, clock, withGroups, plan });
       try {
         const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
         return rows.map(readLeasedJob);
