@@ -9,6 +9,7 @@ import { findTransactionState } from "../database/session/transaction_guard.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { NewJob } from "./job_row.ts";
+import { JOBS_CHANNEL } from "./notify.ts";
 import { type CommittedJob, findTestClock, getDueSeconds, getJobsConfig } from "./job_settings.ts";
 import { sqlIn, sqlNow } from "./job_sql.ts";
 
@@ -26,11 +27,12 @@ export interface JobClient {
  */
 export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Promise<void> {
   if (rows.length === 0) return;
-  const { clock } = getJobsConfig();
+  const { clock, delivery } = getJobsConfig();
   const state = findTransactionState(client);
   for (const batch of splitRows(rows)) {
     const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
-    const statement = buildInsert(batch, { clock: findTestClock(clock), mayExist });
+    const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
+    const statement = delivery?.notifies ? buildNotify(batch, inserting) : inserting;
     if (state === undefined) await insertAtOnce(client, statement);
     else insertAhead(client, state, statement);
   }
@@ -146,6 +148,13 @@ export function splitRows(rows: readonly NewJob[]): NewJob[][] {
     for (; rows.length - at >= size; at += size) batches.push(rows.slice(at, at + size));
   }
   return batches;
+}
+
+/** Builds the statement that inserts jobs and announces when the first of them may run. */
+function buildNotify(rows: readonly NewJob[], inserting: PlainSql): PlainSql {
+  const first = Math.min(...rows.map(({ delaySeconds }) => delaySeconds));
+  return sql`with added as (${inserting} returning 1)
+  select pg_notify(${JOBS_CHANNEL}::text, ${String(first)}::text)`;
 }
 
 /** How rows are inserted. */

@@ -79,6 +79,7 @@ export {
   type StreamDeliveryOptions,
 } from "./job_stream_handler.ts";
 export { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
+export { createNotifyDelivery } from "./notify.ts";
 export type { JobOptions, JobRetryOptions, JobSettings } from "./job_options.ts";
 export type { EnqueueOptions } from "./job_row.ts";
 export {
