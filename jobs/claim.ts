@@ -6,7 +6,7 @@ import { runSqlRows } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
-import { JOB_SHARDS } from "./job_row.ts";
+import { FIRST_SHARDS, JOB_SHARDS } from "./job_row.ts";
 import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
@@ -64,6 +64,11 @@ export interface ClaimOptions {
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
   /**
+   * True to lease jobs of a higher priority first.
+   * @default false
+   */
+  readonly isOrdered?: boolean;
+  /**
    * Number of the plan: PostgreSQL makes another one for it.
    * @default 0
    */
@@ -82,14 +87,18 @@ const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
   select 1 from "trellis_jobs" r where r."group_key" = j."group_key" and r."group_key" is not null
     and r."state" = 'running' and r."id" <> j."id")))`;
 
-/** Condition for the shards from `first`, or for those before it. Always as many parameters. */
+/**
+ * Condition for the shards of a high priority and those from `first`, or for those before it and of a low
+ * priority. From 0 on they are all shards.
+ */
 function inShards(first: number, before: boolean): PlainSql {
-  const [from, to] = before ? [0, first - 1] : [first, JOB_SHARDS - 1];
-  const shards = Array.from(
-    { length: JOB_SHARDS },
-    (_, at) => sql`${Math.min(from + at, to)}::int`,
-  );
-  return sql`j."shard" in (${joinSql(shards, ", ")})`;
+  const { high, normal, low } = FIRST_SHARDS;
+  const list = (from: number, count = JOB_SHARDS) =>
+    Array.from({ length: count }, (_, at) => from + at);
+  const shards = before
+    ? [...list(normal, first), ...list(low)]
+    : [...list(high), ...list(first, JOB_SHARDS - first), ...(first === 0 ? list(low) : [])];
+  return sql`j."shard" = any(${`{${shards.join(",")}}`}::text::int[])`;
 }
 
 /**
@@ -151,17 +160,25 @@ export function isInGroup(group: string, clock: Clock | undefined): PlainSql {
  */
 export function buildClaim(
   condition: PlainSql,
-  { jobs, limit, clock, withGroups, plan = 0 }: ClaimOptions,
+  { jobs, limit, clock, withGroups, isOrdered = false, plan = 0 }: ClaimOptions,
 ): PlainSql {
   const names = joinSql(jobs.map(({ jobName }) => sql`${jobName}`), ", ");
   const now = sqlNow(clock);
   const hasGroup = withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
+  // the order of the index
+  const order = isOrdered ? sql`order by j."shard", j."due_at"` : sql``;
+  // a job of a later version waits for a worker of that release
+  const versions = joinSql(
+    jobs.map(({ jobName, settings }) => sql`when ${jobName} then ${settings.version}::int`),
+    " ",
+  );
   return sql`update /* plan ${rawSql(String(plan))} */ "trellis_jobs" t set "state" = 'running',
     "fence" = t."fence" + 1, "attempts" = t."attempts" + 1,
     "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
   where t."id" = any(array(
-    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names}) and ${hasGroup}
-    limit ${limit} for update skip locked))
+    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names})
+      and coalesce(j."version", 1) <= case j."name" ${versions} end and ${hasGroup}
+    ${order} limit ${limit} for update skip locked))
   returning t."id", t."name", t."payload", t."attempts", t."fence", t."group_key",
     extract(epoch from t."enqueued_at") * 1000 as enqueued_ms,
     extract(epoch from ${now} - t."enqueued_at") * 1000 as age_ms,
@@ -243,9 +260,9 @@ export class JobClaimer {
   async claimDue(limit: number): Promise<LeasedJob[]> {
     const { clock, random } = this.#options;
     const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
-    let found = await this.#claim(mayRun(first, false, clock), limit);
+    let found = await this.#claim(mayRun(first, false, clock), limit, true);
     if (found.length === 0 && first > 0) {
-      found = await this.#claim(mayRun(first, true, clock), limit);
+      found = await this.#claim(mayRun(first, true, clock), limit, true);
     }
     this.#foundNone = found.length === 0;
     return found;
@@ -287,13 +304,13 @@ export class JobClaimer {
    * the same time makes the whole statement fail: the next one sees that lease. The last one leaves out
    * groups, so that jobs of others never wait for them.
    */
-  async #claim(condition: PlainSql, limit: number): Promise<LeasedJob[]> {
+  async #claim(condition: PlainSql, limit: number, isOrdered = false): Promise<LeasedJob[]> {
     const { getDb, jobs, clock } = this.#options;
     const db = await getDb();
     for (let claim = 1;; claim++) {
       const withGroups = claim < MAX_CLAIMS;
       const plan = Math.floor(Math.log(++this.#claims) / Math.log(PLAN_GROWTH));
-      const statement = buildClaim(condition, { jobs, limit, clock, withGroups, plan });
+      const statement = buildClaim(condition, { jobs, limit, clock, withGroups, isOrdered, plan });
       try {
         const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
         return rows.map(readLeasedJob);

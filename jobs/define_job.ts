@@ -74,7 +74,7 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
    *
    * @param client A transaction's client; or a client, for a job outside of a transaction.
    * @param payload The payload; must be JSON.
-   * @param options Delay, key and group.
+   * @param options Delay, key, group and priority.
    * @returns The job's id. With a `key`, the id of the one job with this key.
    * @throws {ValidationError} If the payload does not fit the schema.
    */
@@ -86,7 +86,7 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
    *
    * @param client A transaction's client; or a client.
    * @param payloads The payloads.
-   * @param options Delay and group of all; `key` returns the key of each payload.
+   * @param options Delay, group and priority of all; `key` returns the key of each payload.
    * @returns The ids, in order.
    * @throws {ValidationError} If a payload does not fit the schema; then none is added.
    */
@@ -159,16 +159,17 @@ export function defineJob<TSchema extends StandardSchema, TTransaction extends b
       settings,
       handler,
       async enqueue(client, payload, options = {}): Promise<string> {
-        const row = await createJobRow(name, schema, payload, options);
+        const row = await createJobRow(name, schema, payload, { ...options, settings });
         await insertJobs(client, [row]);
         return row.id;
       },
       async enqueueMany(client, payloads, options = {}): Promise<string[]> {
-        const { key, group, delaySeconds } = options;
+        const { key, group, ...others } = options;
         const rows = await Promise.all(
           payloads.map((payload) =>
             createJobRow(name, schema, payload, {
-              delaySeconds,
+              ...others,
+              settings,
               key: key?.(payload),
               group: typeof group === "function" ? group(payload) : group,
             })

@@ -80,8 +80,8 @@ export {
 } from "./job_stream_handler.ts";
 export { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
 export { createNotifyDelivery } from "./notify.ts";
-export type { JobOptions, JobRetryOptions, JobSettings } from "./job_options.ts";
-export type { EnqueueOptions } from "./job_row.ts";
+export type { JobOptions, JobRetryOptions, JobSettings, JobUniqueOptions } from "./job_options.ts";
+export type { EnqueueOptions, JobPriority } from "./job_row.ts";
 export {
   type CommittedJob,
   configureJobs,
