@@ -20,6 +20,8 @@ export interface LeasedJob {
   readonly name: string;
   /** JSON of the payload. */
   readonly payload: string;
+  /** Part of the table: jobs of lower ones begin first. */
+  readonly shard: number;
   /** Number of this attempt, from 1. */
   readonly attempts: number;
   /** Number of this lease: a worker with an older one cannot finish the job. */
@@ -43,6 +45,7 @@ export interface ClaimedRow extends Record<string, unknown> {
   id: string;
   name: string;
   payload: string;
+  shard: number | string;
   attempts: number | string;
   fence: number | string;
   group_key: string | null;
@@ -179,7 +182,7 @@ export function buildClaim(
     select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names})
       and coalesce(j."version", 1) <= case j."name" ${versions} end and ${hasGroup}
     ${order} limit ${limit} for update skip locked))
-  returning t."id", t."name", t."payload", t."attempts", t."fence", t."group_key",
+  returning t."id", t."name", t."payload", t."shard", t."attempts", t."fence", t."group_key",
     extract(epoch from t."enqueued_at") * 1000 as enqueued_ms,
     extract(epoch from ${now} - t."enqueued_at") * 1000 as age_ms,
     extract(epoch from ${now} - t."run_at") * 1000 as waited_ms,
@@ -200,6 +203,7 @@ export function readLeasedJob(row: ClaimedRow): LeasedJob {
     id: row.id,
     name: row.name,
     payload: row.payload,
+    shard: Number(row.shard),
     attempts: Number(row.attempts),
     fence: Number(row.fence),
     group: row.group_key,
@@ -265,7 +269,8 @@ export class JobClaimer {
       found = await this.#claim(mayRun(first, true, clock), limit, true);
     }
     this.#foundNone = found.length === 0;
-    return found;
+    // the statement returns them in any order
+    return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
   }
 
   /**

@@ -41,12 +41,16 @@ export interface JobDetails {
   readonly lastError: string | undefined;
   /** Correlation id of the request. */
   readonly correlationId: string | undefined;
+  /** Part that is done, 0 to 1, as the handler reported it. */
+  readonly progress: number | undefined;
 }
 
 /** Job with its payload. */
 export interface JobWithPayload extends JobDetails {
   /** JSON of the payload; it may hold personal data. */
   readonly payload: string;
+  /** JSON of the result, if the job keeps it; it may hold personal data. */
+  readonly result: string | undefined;
 }
 
 /** Options of `listJobs`. */
@@ -73,12 +77,14 @@ interface DetailsRow extends Record<string, unknown> {
   finished: string | null;
   last_error: string | null;
   correlation_id: string | null;
+  progress: number | string | null;
   payload?: string;
+  result?: string | null;
 }
 
 const COLUMNS: PlainSql = sql`"id", "name", "state", "attempts", "group_key",
   ${isoTime("enqueued_at")} as enqueued, ${isoTime("run_at")} as run,
-  ${isoTime("finished_at")} as finished, "last_error", "correlation_id"`;
+  ${isoTime("finished_at")} as finished, "last_error", "correlation_id", "progress"`;
 
 function isoTime(column: string): PlainSql {
   return sql`to_char("${rawSql(column)}" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -132,9 +138,9 @@ export async function listJobs(
 export async function getJob(db: DrizzleClient, id: string): Promise<JobWithPayload | undefined> {
   const [row] = await runSqlRows<DetailsRow>(
     db,
-    sql`select ${COLUMNS}, "payload" from "trellis_jobs" where "id" = ${id}::uuid`,
+    sql`select ${COLUMNS}, "payload", "result" from "trellis_jobs" where "id" = ${id}::uuid`,
   );
-  return row && { ...readDetails(row), payload: row.payload! };
+  return row && { ...readDetails(row), payload: row.payload!, result: row.result ?? undefined };
 }
 
 /**
@@ -218,5 +224,6 @@ function readDetails(row: DetailsRow): JobDetails {
     finishedAt: row.finished ?? undefined,
     lastError: row.last_error ?? undefined,
     correlationId: row.correlation_id ?? undefined,
+    progress: row.progress === null ? undefined : Number(row.progress),
   };
 }

@@ -46,7 +46,11 @@ export interface JobUniqueOptions {
 }
 
 /** Options of `defineJob`. */
-export interface JobOptions<TSchema extends StandardSchema, TTransaction extends boolean> {
+export interface JobOptions<
+  TSchema extends StandardSchema,
+  TTransaction extends boolean,
+  TResult = unknown,
+> {
   /** Name of the job in the table: letters, digits, `.`, `_` and `-`. Do not rename it while jobs wait. */
   name: string;
   /** Schema of the payload, checked when a job is enqueued and again before it runs. */
@@ -83,6 +87,12 @@ export interface JobOptions<TSchema extends StandardSchema, TTransaction extends
    * @default nothing is added
    */
   unique?: JobUniqueOptions;
+  /**
+   * Schema of what the handler returns. The result is kept with the job, as JSON of at most 1,000,000 bytes, and
+   * `waitFor` returns it.
+   * @default the result is not kept
+   */
+  result?: StandardSchema<TResult>;
 }
 
 /** Options of a job with their defaults. */
@@ -105,6 +115,8 @@ export interface JobSettings {
   readonly version: number;
   /** What happens to the earlier job of a key; `undefined` if nothing does. */
   readonly unique: JobUniqueOptions | undefined;
+  /** Schema of the result; `undefined` if it is not kept. */
+  readonly result: StandardSchema | undefined;
 }
 
 const DAY_SECONDS = 86_400;
@@ -122,6 +134,7 @@ const RULES: OptionRules = {
     "a whole number from 1",
   ],
   unique: OBJECT_OPTION,
+  result: SCHEMA_OPTION,
 };
 
 const UNIQUE_RULES: OptionRules = {
@@ -160,6 +173,7 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
     transaction: options.transaction ?? false,
     keepSeconds: options.keepSeconds ?? DAY_SECONDS,
     version: options.version ?? 1,
+    result: options.result,
     unique: unique && { periodSeconds: unique.periodSeconds, replace: unique.replace ?? false },
   };
 }

@@ -130,8 +130,19 @@ export async function createJobRow(
   };
 }
 
-/** Checks what the worker will read: the payload after its way through JSON. */
-async function serialize(name: string, schema: StandardSchema, payload: unknown): Promise<string> {
+/**
+ * Writes a payload or a result as JSON, and checks what will be read: the value after its way through JSON.
+ *
+ * @param name Name of the job.
+ * @param schema Schema of the value.
+ * @param payload The value.
+ * @throws {ValidationError} If it does not fit, or JSON would change it.
+ */
+export async function serialize(
+  name: string,
+  schema: StandardSchema,
+  payload: unknown,
+): Promise<string> {
   const text = toJson(payload);
   if (text.length * 3 > MAX_PAYLOAD_BYTES) checkSize(name, text);
   await parseInput(schema, JSON.parse(text));

@@ -58,15 +58,16 @@ export class JobRunner {
   async run(leased: LeasedJob): Promise<EndedAttempt> {
     const job = this.#jobs.get(leased.name)!;
     let failure: { error: unknown } | undefined;
+    let result: string | undefined;
     try {
       if (leased.attempts > job.settings.maxAttempts) {
         throw new PermanentJobError("The worker of the last attempt ended before the attempt did");
       }
-      await this.#attempts.get(leased.name)!(leased);
+      result = await this.#attempts.get(leased.name)!(leased);
     } catch (error) {
       failure = { error };
     }
-    const outcome = this.#record(job, leased, failure);
+    const outcome = this.#record(job, leased, { failure, result });
     // the caller may look at it later
     outcome.catch(() => {});
     return { outcome };
@@ -75,10 +76,10 @@ export class JobRunner {
   async #record(
     job: AnyJob,
     leased: LeasedJob,
-    failure: { error: unknown } | undefined,
+    { failure, result }: { failure?: { error: unknown }; result?: string },
   ): Promise<AttemptOutcome> {
     const outcome = failure === undefined
-      ? await this.#finish(job, leased)
+      ? await this.#finish(job, leased, result)
       : await recordFailure(job, leased, failure.error, this.#options);
     if (outcome !== "done") logFailure(leased, outcome);
     if (this.#options.metrics) count(leased, outcome);
@@ -86,13 +87,27 @@ export class JobRunner {
   }
 
   /** A transaction has marked its job itself. */
-  async #finish({ settings }: AnyJob, leased: LeasedJob): Promise<AttemptOutcome> {
+  async #finish(
+    { settings }: AnyJob,
+    leased: LeasedJob,
+    result: string | undefined,
+  ): Promise<AttemptOutcome> {
     if (settings.transaction) return "done";
     const { keepSeconds } = settings;
-    const finished = this.#finisher.finish({ ...leased, keepSeconds });
+    const finished = this.#finisher.finish({ ...leased, keepSeconds, result });
     // the next job of its group waits for it
     if (leased.group !== null) this.#finisher.flush();
     return await finished ? "done" : "lost";
+  }
+
+  /**
+   * Checks whether a job may be leased a moment before it begins. If the process ends meanwhile, it loses an
+   * attempt: once, and never its only one.
+   *
+   * @param leased The job.
+   */
+  mayWait({ name, fence }: LeasedJob): boolean {
+    return fence === 1 && this.#jobs.get(name)!.settings.maxAttempts > 1;
   }
 
   /** Records at once what has ended. */

@@ -32,13 +32,12 @@ const listening: Set<OnJobs> = new Set();
  *   await db.execute(sql.raw(statement));
  * }
  * const restore = configureJobs({ delivery: createNotifyDelivery() });
- * const { promise, resolve } = Promise.withResolvers<string>();
- * const greet = defineJob({ name: "greet", schema: z.string() })(({ payload }) => resolve(payload));
+ * const greet = defineJob({ name: "greet", schema: z.string() })(({ payload }) => console.log(payload));
  * const worker = createJobWorker({ getDb: () => db, jobs: [greet] });
  * worker.start();
  *
- * await greet.enqueue(db, "hello");
- * console.log(await promise); // hello
+ * const id = await greet.enqueue(db, "hello"); // hello
+ * await greet.waitFor(db, id);
  * await worker.stop();
  * restore();
  * await close();

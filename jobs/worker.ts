@@ -164,8 +164,8 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
 
   const canStart = (): boolean => !isStopping && remainingMs() > MIN_START_MS;
 
-  function createLanes(next: NextJobs): JobLanes {
-    return new JobLanes({ next, runner, claimer, concurrency, canStart });
+  function createLanes(next: NextJobs, mayLeaseAhead = true): JobLanes {
+    return new JobLanes({ next, runner, claimer, concurrency, canStart, mayLeaseAhead });
   }
   function track<T>(work: Promise<T>): Promise<T> {
     const settled = work.catch(() => {}).finally(() => running.delete(settled));
@@ -210,7 +210,7 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
 
   return {
     runDue: () => track(createLanes((getLimit) => claimer.claimDue(getLimit())).run()),
-    runIds: (ids) => track(createLanes(claimer.claimOnce(ids)).run()),
+    runIds: (ids) => track(createLanes(claimer.claimOnce(ids), false).run()),
     start({ pollMs, schedules = [] } = {}): void {
       if (pollMs !== undefined) {
         checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));

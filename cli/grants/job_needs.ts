@@ -104,7 +104,10 @@ export function listJobUses(fn: LoadedFunction): JobUse[] {
           const { settings } = definition.value as AnyJob;
           // `unique` changes the earlier job of a key
           const need = settings.unique === undefined ? "enqueue" : "replace";
-          return member === undefined ? [] : describe(`${member} of a job`, need);
+          return [
+            ...(member === undefined ? [] : describe(`${member} of a job`, need)),
+            ...(mayUse("waitFor") ? describe("waitFor of a job", "read") : []),
+          ];
         }
         case "defineMail":
           return mayUse("send") ? describe("send of a mail") : [];
