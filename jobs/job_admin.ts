@@ -173,6 +173,54 @@ function isOrphaned(now: PlainSql): PlainSql {
   return sql`("state" = 'running' and "due_at" <= ${now})`;
 }
 
+/** Jobs of one name in one state. */
+export interface JobStats {
+  /** Name of the jobs. */
+  readonly name: string;
+  /** State of the jobs. */
+  readonly state: JobState;
+  /** Number of jobs. */
+  readonly jobs: number;
+  /** Those of them that are due: they wait for a worker, or their worker has died. */
+  readonly due: number;
+  /** Seconds that the oldest due one has been waiting; 0 if none is due. */
+  readonly oldestDueSeconds: number;
+}
+
+/**
+ * Counts the jobs by name and state. It reads the whole table, so it is meant for people.
+ *
+ * @param db The client.
+ * @returns The counts, by name and state.
+ *
+ * @example
+ * ```ts ignore
+ * for (const { name, state, jobs } of await countJobs(db)) console.log(name, state, jobs);
+ * ```
+ */
+export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
+  const now = sqlNow(findTestClock());
+  const rows = await runSqlRows<
+    { name: string; state: JobState; jobs: unknown; due: unknown; oldest_seconds: unknown }
+  >(
+    db,
+    sql`select "name", "state", count(*) as jobs, count("since") as due,
+      extract(epoch from ${now} - min("since")) as oldest_seconds
+    from (select "name", "state", case
+      when "state" = 'queued' and "run_at" <= ${now} then "run_at"
+      when "state" = 'running' and "due_at" <= ${now} then "due_at" end as "since"
+      from "trellis_jobs") j
+    group by "name", "state" order by "name", "state"`,
+  );
+  return rows.map((row) => ({
+    name: row.name,
+    state: row.state,
+    jobs: Number(row.jobs),
+    due: Number(row.due),
+    oldestDueSeconds: Math.floor(Number(row.oldest_seconds ?? 0)),
+  }));
+}
+
 /** Time that a cancelled job is kept. */
 const KEPT = sql`interval '1 day'`;
 

@@ -76,6 +76,7 @@ export class JobLanes {
     // leased while the worker began to stop, or ahead
     this.#giveBack();
     await Promise.all(this.#recording);
+    runner.flushMetrics();
     if (this.#failure !== undefined) throw this.#failure.error;
     for (const result of results) if (result.status === "rejected") throw result.reason;
     return this.#counts;

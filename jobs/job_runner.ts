@@ -3,12 +3,12 @@ import type { LoggingConfig } from "../core/logging_config.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { runSql } from "../database/session/run_sql.ts";
 import { log } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
 import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
+import { JobMetrics } from "./job_metrics.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
 
 /** What running jobs needs. */
@@ -17,7 +17,7 @@ export interface RunnerOptions {
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** How attempts log. */
   readonly logging: LoggingConfig | undefined;
-  /** True if attempts add metrics. */
+  /** True to add the metrics of attempts. */
   readonly metrics: boolean;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
@@ -37,6 +37,7 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #attempts: Map<string, AttemptRunner> = new Map();
   readonly #finisher: JobFinisher;
+  readonly #metrics = new JobMetrics();
 
   /**
    * @param jobs The jobs by name.
@@ -59,6 +60,7 @@ export class JobRunner {
     const job = this.#jobs.get(leased.name)!;
     let failure: { error: unknown } | undefined;
     let result: string | undefined;
+    const startedMs = performance.now();
     try {
       if (leased.attempts > job.settings.maxAttempts) {
         throw new PermanentJobError("The worker of the last attempt ended before the attempt did");
@@ -67,7 +69,11 @@ export class JobRunner {
     } catch (error) {
       failure = { error };
     }
-    const outcome = this.#record(job, leased, { failure, result });
+    const outcome = this.#record(job, leased, {
+      failure,
+      result,
+      durationMs: Math.round((performance.now() - startedMs) * 1000) / 1000,
+    });
     // the caller may look at it later
     outcome.catch(() => {});
     return { outcome };
@@ -76,13 +82,17 @@ export class JobRunner {
   async #record(
     job: AnyJob,
     leased: LeasedJob,
-    { failure, result }: { failure?: { error: unknown }; result?: string },
+    { failure, result, durationMs }: {
+      failure?: { error: unknown };
+      result?: string;
+      durationMs: number;
+    },
   ): Promise<AttemptOutcome> {
     const outcome = failure === undefined
       ? await this.#finish(job, leased, result)
       : await recordFailure(job, leased, failure.error, this.#options);
     if (outcome !== "done") logFailure(leased, outcome);
-    if (this.#options.metrics) count(leased, outcome);
+    if (this.#options.metrics) this.#metrics.add({ leased, outcome, durationMs });
     return outcome;
   }
 
@@ -115,6 +125,11 @@ export class JobRunner {
     this.#finisher.flush();
   }
 
+  /** Writes the metrics of all attempts that were recorded. */
+  flushMetrics(): void {
+    this.#metrics.flush();
+  }
+
   /**
    * Gives back jobs that have not begun.
    *
@@ -140,13 +155,4 @@ function logFailure({ id, name, attempts }: LeasedJob, outcome: AttemptOutcome):
     job_id: id,
     attempts,
   });
-}
-
-function count({ name: job, waitedMs }: LeasedJob, outcome: AttemptOutcome): void {
-  metrics.addMetricsWithDimensions({ job }, [
-    ["JobsDelivered", "Count", 1],
-    ["JobsRetried", "Count", outcome === "retried" ? 1 : 0],
-    ["JobsDead", "Count", outcome === "dead" ? 1 : 0],
-    ["JobWait", "Milliseconds", waitedMs],
-  ]);
 }

@@ -53,9 +53,11 @@ export {
 export { CHANGES_MIGRATION_SQL } from "./changes/migration.ts";
 export {
   cancelJobs,
+  countJobs,
   getJob,
   type JobDetails,
   type JobState,
+  type JobStats,
   type JobWithPayload,
   listJobs,
   type ListJobsOptions,

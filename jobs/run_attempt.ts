@@ -41,8 +41,6 @@ export interface AttemptOptions {
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** How attempts log. */
   readonly logging: LoggingConfig | undefined;
-  /** True if each attempt adds its metrics. */
-  readonly metrics: boolean;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
 }
@@ -50,6 +48,7 @@ export interface AttemptOptions {
 const NO_SIGNAL: AbortSignal = new AbortController().signal;
 
 const JOB_READER: EventReader<LeasedJob> = {
+  subject: "job",
   getCorrelationId: ({ id, correlationId }) => correlationId ?? id,
   getTraceContext: ({ traceParent }) => parseTraceparent(traceParent),
   describeSpan: ({ id, name }) => ({
@@ -111,7 +110,8 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     {
       operationName: job.jobName,
       logging: options.logging,
-      metrics: options.metrics,
+      // those of several attempts are written together
+      metrics: false,
     },
     JOB_READER,
     job.jobName,

@@ -71,6 +71,40 @@ async function list(context: CommandContext): Promise<CommandResult> {
   return { exitCode: ExitCode.Done, database: label, jobs };
 }
 
+/** The command `trellis jobs stats`. */
+export const jobsStats: Command = {
+  name: "jobs stats",
+  summary: "Counts background jobs by name and state, and prints how long they have been waiting.",
+  description: [
+    "Reads the whole table trellis_jobs. A job is due when it may run and no worker has begun it, or when\n" +
+    "its worker has died.",
+  ],
+  options: databaseOptions(),
+  examples: [["trellis jobs stats --json", "the counts as JSON"]],
+  exitCodes: {
+    [ExitCode.Done]: "The counts are printed.",
+    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+  },
+  run: stats,
+};
+
+async function stats(context: CommandContext): Promise<CommandResult> {
+  const { output } = context;
+  const { countJobs } = await import("../../jobs/job_admin.ts");
+  const [label, counts] = await withJobsDatabase(context, countJobs);
+  const rows = counts.map(({ name, state, jobs, due, oldestDueSeconds }) => [
+    name,
+    state,
+    String(jobs),
+    String(due),
+    due === 0 ? "" : `${oldestDueSeconds} s`,
+  ]);
+  printTable(output, ["job", "state", "jobs", "due", "waiting since"], rows);
+  const total = counts.reduce((sum, { jobs }) => sum + jobs, 0);
+  output.line(`${output.bold(label)}: ${count(total, "job")}`);
+  return { exitCode: ExitCode.Done, database: label, jobs: counts };
+}
+
 const MAX_LIMIT = 1000;
 
 function readLimit(text = "50"): number {

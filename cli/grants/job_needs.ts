@@ -34,6 +34,7 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
   defineJobStreamHandler: "work",
   listJobs: "read",
   getJob: "read",
+  countJobs: "read",
   retryJobs: "change",
   cancelJobs: "change",
 };
