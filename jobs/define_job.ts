@@ -54,7 +54,10 @@ export type JobHandlerParams<TOutput, TTransaction extends boolean> =
     job: RunningJob;
     /** Key to pass on to services that support one: the same in each attempt of this job. */
     idempotencyKey: string;
-    /** Aborted when the attempt's time is up: pass it to `fetch`. */
+    /**
+     * Aborted when the attempt's time is up, and, without `transaction`, within about 5 seconds after the job
+     * was cancelled (reason `JobCancelledError`) or leased to another worker: pass it to `fetch`.
+     */
     signal: AbortSignal;
     /** Ids of this attempt; the correlation id is that of the request which enqueued the job. */
     metadata: WrapperMetadata;

@@ -224,11 +224,22 @@ export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
 /** Time that a cancelled job is kept. */
 const KEPT = sql`interval '1 day'`;
 
+/** Options of `cancelJobs`. */
+export interface CancelJobsOptions {
+  /**
+   * True to cancel jobs that run, too: their handler's `signal` is aborted within about 5 seconds, and what
+   * they have done stays. A job with `transaction: true` that runs is left, because it cannot be stopped.
+   * @default false
+   */
+  running?: boolean;
+}
+
 /**
- * Cancels jobs that are queued or dead, and those whose lease has ended. A job that runs is not stopped.
+ * Cancels jobs that are queued or dead, and those whose lease has ended.
  *
  * @param db The client.
  * @param ids The jobs' ids.
+ * @param options Which jobs.
  * @returns The ids of the jobs that were cancelled.
  *
  * @example
@@ -236,13 +247,18 @@ const KEPT = sql`interval '1 day'`;
  * await cancelJobs(db, [id]);
  * ```
  */
-export async function cancelJobs(db: DrizzleClient, ids: readonly string[]): Promise<string[]> {
+export async function cancelJobs(
+  db: DrizzleClient,
+  ids: readonly string[],
+  { running = false }: CancelJobsOptions = {},
+): Promise<string[]> {
   const now = sqlNow(findTestClock());
+  const isRunning = running ? sql`"state" = 'running'` : isOrphaned(now);
   return await change(
     db,
     ids,
     sql`update "trellis_jobs" set "state" = 'cancelled', "finished_at" = ${now}, "due_at" = ${now} + ${KEPT}
-      where ("state" in ('queued', 'dead') or ${isOrphaned(now)})`,
+      where ("state" in ('queued', 'dead') or ${isRunning})`,
   );
 }
 
@@ -253,7 +269,9 @@ async function change(
 ): Promise<string[]> {
   if (ids.length === 0) return [];
   const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
-  const statement = sql`${update} and "id" in (${list}) returning "id"`;
+  // a row that a transaction has locked is left: its job is about to end
+  const statement = sql`${update} and "id" = any(array(select "id" from "trellis_jobs"
+    where "id" in (${list}) for update skip locked)) returning "id"`;
   const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement), {
     idempotent: true,
   });

@@ -27,6 +27,18 @@ export class JobLeaseLostError extends Error {
   }
 }
 
+/** Reason of a handler's `signal` when its job was cancelled. */
+export class JobCancelledError extends Error {
+  override readonly name: string = "JobCancelledError";
+
+  /**
+   * @param id Id of the job.
+   */
+  constructor(id: string) {
+    super(`The job ${id} was cancelled while it ran`);
+  }
+}
+
 /** Error of an attempt whose payload does not fit the schema: the job belongs to another release. */
 export class JobMisfitError extends Error {
   override readonly name: string = "JobMisfitError";

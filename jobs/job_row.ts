@@ -112,7 +112,7 @@ export async function createJobRow(
   checkText(name, "key", key);
   checkText(name, "group", group);
   const at = position++;
-  const text = await serialize(name, schema, payload);
+  const text = await serializePayload(name, schema, payload);
   const id = key === undefined ? crypto.randomUUID() as string : await hashToUuid([name, key]);
   return {
     id,
@@ -138,7 +138,7 @@ export async function createJobRow(
  * @param payload The value.
  * @throws {ValidationError} If it does not fit, or JSON would change it.
  */
-export async function serialize(
+export async function serializePayload(
   name: string,
   schema: StandardSchema,
   payload: unknown,

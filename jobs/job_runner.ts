@@ -9,6 +9,7 @@ import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
 import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
 import { JobMetrics } from "./job_metrics.ts";
+import { LeaseWatch } from "./lease_watch.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
 
 /** What running jobs needs. */
@@ -47,7 +48,10 @@ export class JobRunner {
     this.#jobs = jobs;
     this.#options = options;
     this.#finisher = new JobFinisher(options.getDb, options.clock);
-    for (const [name, job] of jobs) this.#attempts.set(name, createAttemptRunner(job, options));
+    const watch = new LeaseWatch(options.getDb);
+    for (const [name, job] of jobs) {
+      this.#attempts.set(name, createAttemptRunner(job, { ...options, watch }));
+    }
   }
 
   /**
@@ -146,7 +150,9 @@ const MESSAGES: Readonly<Record<AttemptOutcome, string>> = {
   done: "job done",
   retried: "job failed, it will be tried again",
   dead: "job failed for the last time: see trellis jobs show",
-  lost: "job was leased to another worker before it ended: if it does not use tx, it may run twice",
+  lost:
+    "job was cancelled, or leased to another worker, before it ended: if it does not use tx and was not " +
+    "cancelled, it may run twice",
 };
 
 function logFailure({ id, name, attempts }: LeasedJob, outcome: AttemptOutcome): void {

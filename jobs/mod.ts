@@ -53,6 +53,7 @@ export {
 export { CHANGES_MIGRATION_SQL } from "./changes/migration.ts";
 export {
   cancelJobs,
+  type CancelJobsOptions,
   countJobs,
   getJob,
   type JobDetails,
@@ -80,7 +81,12 @@ export {
   type JobStreamHandlerOptions,
   type StreamDeliveryOptions,
 } from "./job_stream_handler.ts";
-export { JobLeaseLostError, JobNotDoneError, PermanentJobError } from "./job_errors.ts";
+export {
+  JobCancelledError,
+  JobLeaseLostError,
+  JobNotDoneError,
+  PermanentJobError,
+} from "./job_errors.ts";
 export { createNotifyDelivery } from "./notify.ts";
 export type { JobOptions, JobRetryOptions, JobSettings, JobUniqueOptions } from "./job_options.ts";
 export type { EnqueueOptions, JobPriority } from "./job_row.ts";

@@ -30,7 +30,8 @@ import {
   JobMisfitError,
   PermanentJobError,
 } from "./job_errors.ts";
-import { serialize } from "./job_row.ts";
+import { serializePayload } from "./job_row.ts";
+import type { LeaseWatch } from "./lease_watch.ts";
 
 /** Runs one attempt of a job, and returns the JSON of its result if it is kept; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<string | undefined>;
@@ -41,8 +42,12 @@ export interface AttemptOptions {
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** How attempts log. */
   readonly logging: LoggingConfig | undefined;
+  /** True to add the metrics of attempts. */
+  readonly metrics: boolean;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
+  /** Looks after the leases of running jobs. */
+  readonly watch: LeaseWatch;
 }
 
 const NO_SIGNAL: AbortSignal = new AbortController().signal;
@@ -98,7 +103,13 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     if (active.has(leased.id)) throw new JobBusyError(leased.id);
     const params = await readParams(job, leased, metadata, options);
     try {
-      if (!settings.transaction) return await callHandler(params);
+      if (!settings.transaction) {
+        return await options.watch.run(
+          leased,
+          params.signal,
+          (signal) => callHandler({ ...params, signal }),
+        );
+      }
       return await attemptInTransaction({ job, leased, params, callHandler }, options);
     } catch (error) {
       throw toServerError(error);
@@ -161,7 +172,7 @@ async function serializeResult(
   result: unknown,
 ): Promise<string> {
   try {
-    return await serialize(job.jobName, schema, result);
+    return await serializePayload(job.jobName, schema, result);
   } catch (cause) {
     throw new PermanentJobError("The result does not fit the schema of the job", { cause });
   }
