@@ -237,15 +237,15 @@ const MAX_CLAIMS = 3;
 export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
 /**
- * Share of the claims after which the next plan is made. PostgreSQL keeps the plan of a prepared statement,
- * and for a small table that is to read all of it. The table grows with each job that is run.
+ * Claims of this process. After twice as many, the next plan is made: PostgreSQL keeps the plan of a prepared
+ * statement with its connection, and for a small table that is to read all of it. The table grows with each
+ * job that is run.
  */
-const PLAN_GROWTH = 4;
+let claims = 0;
 
 /** Leases jobs from the table. */
 export class JobClaimer {
   readonly #options: ClaimerOptions;
-  #claims = 0;
   #foundNone = false;
 
   /**
@@ -314,7 +314,7 @@ export class JobClaimer {
     const db = await getDb();
     for (let claim = 1;; claim++) {
       const withGroups = claim < MAX_CLAIMS;
-      const plan = Math.floor(Math.log(++this.#claims) / Math.log(PLAN_GROWTH));
+      const plan = Math.floor(Math.log2(++claims));
       const statement = buildClaim(condition, { jobs, limit, clock, withGroups, isOrdered, plan });
       try {
         const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
