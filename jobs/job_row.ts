@@ -220,3 +220,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export function isJobId(value: unknown): value is string {
   return typeof value === "string" && UUID.test(value);
 }
+
+/** Checks whether the id of a job was derived from its key: it is of version 8, and other ids are random. */
+export function isKeyedId(id: string): boolean {
+  return id[14] === "8";
+}

@@ -4,6 +4,7 @@ import { withTransaction } from "../../database/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { configureJobs, createJobWorker, defineJob, PermanentJobError } from "../../jobs/mod.ts";
 import { createFakeClock, createTestDatabase } from "../../testing/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 import { createJobsTable, listRows } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -93,6 +94,23 @@ Deno.test("enqueue() with periodSeconds frees a key when its job has ended and t
   await enqueue(4);
   await worker.runDue();
   assertEquals(ran.splice(0), [4, 4]);
+});
+
+Deno.test("the last failure of a job with a key says that the key adds no other job", async () => {
+  const fail = () => {
+    throw new PermanentJobError("rejected");
+  };
+  const keyed = defineJob({ name: "keyed", schema: z.null() })(fail);
+  const replaced = defineJob({ name: "replaced", schema: z.null(), unique: { replace: true } })(
+    fail,
+  );
+  await keyed.enqueue(db, null);
+  await keyed.enqueue(db, null, { key: "k" });
+  await replaced.enqueue(db, null, { key: "k" });
+  const worker = createJobWorker({ getDb: () => db, jobs: [keyed, replaced], ...QUIET });
+  const { lines } = await captureLogs(() => worker.runDue());
+  const advised = lines.filter(({ advice }) => advice !== undefined);
+  assertEquals(advised.map(({ job, level }) => [job, level]), [["keyed", "ERROR"]]);
 });
 
 Deno.test("a worker runs jobs of a higher priority first, in all parts of the table", async () => {
