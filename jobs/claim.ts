@@ -6,7 +6,7 @@ import { runSqlRows } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
-import { FIRST_SHARDS, JOB_SHARDS } from "./job_row.ts";
+import { JOB_SHARDS, SHARDS } from "./job_row.ts";
 import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
@@ -95,12 +95,10 @@ const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
  * priority. From 0 on they are all shards.
  */
 function inShards(first: number, before: boolean): PlainSql {
-  const { high, normal, low } = FIRST_SHARDS;
-  const list = (from: number, count = JOB_SHARDS) =>
-    Array.from({ length: count }, (_, at) => from + at);
+  const { high, normal, low } = SHARDS;
   const shards = before
-    ? [...list(normal, first), ...list(low)]
-    : [...list(high), ...list(first, JOB_SHARDS - first), ...(first === 0 ? list(low) : [])];
+    ? [...normal.slice(0, first), ...low]
+    : [...high, ...normal.slice(first), ...(first === 0 ? low : [])];
   return sql`j."shard" = any(${`{${shards.join(",")}}`}::text::int[])`;
 }
 

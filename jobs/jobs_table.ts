@@ -34,7 +34,7 @@ export type JobsTableColumns = {
   payload: NotNull<PgTextBuilderInitial<"payload", [string, ...string[]]>>;
   /** `queued`, `running`, `done`, `dead` or `cancelled`. */
   state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
-  /** Part of the table: 0 to 15, -16 to -1 with a high priority, 16 to 31 with a low one. */
+  /** Part of the table: 0 to 15, -4 to -1 with a high priority, 16 to 19 with a low one. */
   shard: NotNull<PgIntegerBuilderInitial<"shard">>;
   /** Group whose jobs run one at a time. */
   groupKey: PgTextBuilderInitial<"group_key", [string, ...string[]]>;
