@@ -201,32 +201,55 @@ export function buildInsert(
   values ${joinSql(values, ", ")}${onConflict}`;
 }
 
-/** Columns that a job which is taken over gets from the new one. */
-const TAKEN_OVER: PlainSql = rawSql(
+/** Values that a job which is taken over gets; `excluded` is the new one. */
+const TAKEN_OVER: Readonly<Record<string, string>> = {
+  state: "'queued'",
+  attempts: "0",
+  finished_at: "null",
+  last_error: "null",
+  progress: "null",
+  result: "null",
+  ...Object.fromEntries(
+    [
+      "payload",
+      "shard",
+      "group_key",
+      "position",
+      "enqueued_at",
+      "run_at",
+      "due_at",
+      "correlation_id",
+      "trace_parent",
+      "version",
+    ].map((column) => [column, `excluded."${column}"`]),
+  ),
+};
+
+const IS_RUNNING = `e."state" = 'running'`;
+
+/** A job that runs stays as it is, and runs again with the new payload when it has ended. */
+const REPLACEMENT: PlainSql = rawSql(
   [
-    "payload",
-    "shard",
-    "group_key",
-    "position",
-    "enqueued_at",
-    "run_at",
-    "due_at",
-    "correlation_id",
-    "trace_parent",
-    "version",
-  ].map((column) => `"${column}" = excluded."${column}"`).join(", "),
+    ...Object.entries(TAKEN_OVER).map(([column, value]) =>
+      `"${column}" = case when ${IS_RUNNING} then e."${column}" else ${value} end`
+    ),
+    `"next_payload" = case when ${IS_RUNNING} then excluded."payload" end`,
+    `"next_run_at" = case when ${IS_RUNNING} then excluded."run_at" end`,
+  ].join(", "),
 );
 
 /** Makes the earlier job of a key the new one. Its fence stays, so that an earlier worker cannot end it. */
 function takeOver(
-  { periodSeconds, replace }: JobUniqueOptions,
+  { periodSeconds = Infinity, replace }: JobUniqueOptions,
   clock: Clock | undefined,
 ): PlainSql {
-  const isOver = periodSeconds === undefined
+  // a job that is replaced has no period unless it is given
+  const seconds = replace && periodSeconds === Infinity ? 0 : periodSeconds;
+  const isOver = seconds === Infinity
     ? sql`false`
-    : sql`(e."finished_at" is not null and e."enqueued_at" <= ${sqlIn(clock, -periodSeconds)})`;
-  const isReplaced = replace ? sql`e."state" in ('queued', 'dead', 'cancelled')` : sql`false`;
-  return sql` on conflict ("id") do update set "state" = 'queued', "attempts" = 0, "finished_at" = null,
-  "last_error" = null, "progress" = null, "result" = null, ${TAKEN_OVER}
-  where ${isOver} or ${isReplaced}`;
+    : sql`(e."finished_at" is not null and e."enqueued_at" <= ${sqlIn(clock, -seconds)})`;
+  const isReplaced = replace
+    ? sql`e."state" in ('queued', 'running', 'dead', 'cancelled')`
+    : sql`false`;
+  return sql` on conflict ("id") do update set ${REPLACEMENT} where ${isOver} or ${isReplaced}`;
 }
