@@ -5,7 +5,9 @@ import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_s
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, sendAhead } from "../database/session/run_sql.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
+import { findSession } from "../database/session/statement_session.ts";
 import { findTransactionState } from "../database/session/transaction_guard.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { JobUniqueOptions } from "./job_options.ts";
@@ -33,7 +35,7 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   for (const batch of splitRows(dropRepeated(rows))) {
     const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
     const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
-    const statement = delivery?.notifies ? buildNotify(batch, inserting) : inserting;
+    const statement = delivery?.notifies ? buildNotify(client, batch, inserting) : inserting;
     if (state === undefined) await insertAtOnce(client, statement);
     else insertAhead(client, state, statement);
   }
@@ -160,7 +162,18 @@ export function splitRows(rows: readonly NewJob[]): NewJob[][] {
 }
 
 /** Builds the statement that inserts jobs and announces when the first of them may run. */
-function buildNotify(rows: readonly NewJob[], inserting: PlainSql): PlainSql {
+function buildNotify(
+  client: JobClient,
+  rows: readonly NewJob[],
+  inserting: PlainSql,
+): PlainSql {
+  // of all providers, only Aurora DSQL has no savepoints, and it has no NOTIFY
+  if (findSession(client)?.statements.rules.savepoints === false) {
+    throw new ConfigurationError(
+      "createNotifyDelivery needs PostgreSQL, Aurora DSQL has no NOTIFY: configure createStreamDelivery or " +
+        "createSqsDelivery, or leave the jobs to workers that poll",
+    );
+  }
   const first = Math.min(...rows.map(({ delaySeconds }) => delaySeconds));
   return sql`with added as (${inserting} returning 1)
   select pg_notify(${JOBS_CHANNEL}::text, ${String(first)}::text)`;
