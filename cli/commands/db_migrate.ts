@@ -10,6 +10,7 @@ import {
 import { migrationOptions } from "../database/database_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
+import { SARIF_OPTION, writeSarif } from "../database/sarif.ts";
 import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 
@@ -47,6 +48,7 @@ export const dbMigrate: Command = {
       description: "How long a statement waits for a lock on a table while readers and writers " +
         "queue behind it, before it is tried again. Default: 2000.",
     },
+    SARIF_OPTION,
     YES_OPTION,
     ...migrationOptions(),
   ],
@@ -90,6 +92,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   return await withDatabase(database, async () => {
     const status = await getMigrationStatus(target);
     printFindings(output, status.findings, folder);
+    writeSarif(context, status.findings, folder);
     if (status.changed.length > 0) return reportDrift(output, label, status);
     const { plan = [] } = status.pending.length === 0
       ? {}

@@ -15,9 +15,41 @@ import { type MigrationStep, type PlannedMigration, toBlock, toPostgresStep } fr
 /** Size in bytes from which a table is changed in the online form: a smaller one is read in milliseconds. */
 const ONLINE_BYTES = 1 << 20;
 
-const TABLES = "SELECT relation, pg_table_size(c.oid) >= $2 AS large FROM " +
-  "jsonb_array_elements_text($1::jsonb) AS relation " +
-  "JOIN pg_class c ON c.oid = to_regclass(relation) WHERE c.relkind = 'r'";
+const TABLES = "SELECT relation, c.relkind = 'r' AS plain, c.reltuples::bigint::text AS rows, " +
+  "pg_table_size(c.oid) >= $2 AS large FROM jsonb_array_elements_text($1::jsonb) AS relation " +
+  "JOIN pg_class c ON c.oid = to_regclass(relation)";
+
+/** Relation that a migration names and the database has. */
+export interface PresentRelation {
+  /** True for a table that is no partitioned one. */
+  readonly isPlain: boolean;
+  /** True if reading it takes longer than others should wait. */
+  readonly isLarge: boolean;
+  /** Estimated number of rows; `undefined` before the first ANALYZE. */
+  readonly rows: number | undefined;
+}
+
+/**
+ * Reads which relations exist, and whether they are large.
+ *
+ * @param relations Names as written.
+ * @param session Session of the database; only read from.
+ */
+export async function readRelations(
+  relations: Iterable<string>,
+  session: SqlSession,
+): Promise<ReadonlyMap<string, PresentRelation>> {
+  const names = [...new Set(relations)].filter((relation) => relation !== "");
+  if (names.length === 0) return new Map();
+  const rows = await retryIdempotent(() =>
+    session.query(TABLES, [JSON.stringify(names), ONLINE_BYTES])
+  );
+  return new Map(rows.map((row) => [String(row.relation), {
+    isPlain: row.plain === true,
+    isLarge: row.large === true,
+    rows: Number(row.rows) < 0 ? undefined : Number(row.rows),
+  }]));
+}
 
 /**
  * Replaces statements that would stop reads or writes of a filled table while they read it: indexes
@@ -38,19 +70,16 @@ export async function planOnline(
   session: SqlSession,
   tables: HistoryTables,
 ): Promise<PlannedMigration[]> {
-  const relations = new Set(planned.flatMap(({ steps }) => steps.flatMap(getRelation)));
-  if (relations.size === 0) return [...planned];
-  const params = [JSON.stringify([...relations]), ONLINE_BYTES];
-  const rows = await retryIdempotent(() => session.query(TABLES, params));
-  const present = new Set(rows.map(({ relation }) => String(relation)));
-  const large = new Set(rows.filter((row) => row.large === true).map((row) => row.relation));
+  const names = planned.flatMap(({ steps }) => steps.flatMap(getRelation));
+  if (names.length === 0) return [...planned];
+  const relations = await readRelations(names, session);
   const begun = await readStepHashes(session, tables);
   return planned.map((migration) => {
-    const split = splitOnline(migration, present);
+    const split = splitOnline(migration, relations);
     const hashes = begun.get(migration.file.tag);
     if (hashes === undefined) {
       const isLarge = (step: MigrationStep): boolean =>
-        getRelation(step).some((relation) => large.has(relation));
+        getRelation(step).some((relation) => relations.get(relation)?.isLarge);
       return split.online.some(isLarge) ? split.migration : migration;
     }
     const began = (steps: readonly MigrationStep[]): boolean =>
@@ -62,8 +91,13 @@ export async function planOnline(
 }
 
 /** Returns the table of a statement that may have an online form. */
-function getRelation({ locks = [], block }: MigrationStep): string[] {
-  return block === undefined ? locks.slice(0, 1).map(({ relation }) => relation) : [];
+function getRelation({ sql, locks = [], block }: MigrationStep): string[] {
+  if (block !== undefined) return [];
+  if (locks.length > 0) return [locks[0].relation];
+  // a validation has no lock that others notice
+  if (!/\bvalidate\s+constraint\b/i.test(sql)) return [];
+  const reader = parseStatement(sql);
+  return [readName(reader, reader.alteredTableAt()).text];
 }
 
 interface SplitMigration {
@@ -74,10 +108,12 @@ interface SplitMigration {
 
 function splitOnline(
   migration: PlannedMigration,
-  present: ReadonlySet<string>,
+  relations: ReadonlyMap<string, PresentRelation>,
 ): SplitMigration {
-  if (migration.isWhole) return { migration, online: [] };
-  const made = findMade(migration.steps);
+  const mayChange = (step: MigrationStep): boolean =>
+    getRelation(step).some((relation) => relations.get(relation)?.isPlain);
+  if (migration.isWhole || !migration.steps.some(mayChange)) return { migration, online: [] };
+  const made = findMade(migration.steps.map(({ sql }) => parseStatement(sql)));
   const online: MigrationStep[] = [];
   const steps: MigrationStep[] = [];
   let together: MigrationStep[] = [];
@@ -86,9 +122,7 @@ function splitOnline(
     together = [];
   }
   for (const step of migration.steps) {
-    const replaced = getRelation(step).some((relation) => present.has(relation))
-      ? toOnline(step, made)
-      : undefined;
+    const replaced = mayChange(step) ? toOnline(step, made) : undefined;
     if (replaced !== undefined) {
       endTransaction();
       steps.push(...replaced);
@@ -101,12 +135,14 @@ function splitOnline(
   return { migration: { ...migration, steps, atomic: false }, online };
 }
 
-/** Finds the names of the tables that a file creates or renames, which are not those of the catalog. */
-function findMade(steps: readonly MigrationStep[]): Set<string> {
+/**
+ * Finds the names of the tables that a file creates or renames, which are not those of the catalog.
+ *
+ * @param statements The statements of the file.
+ */
+export function findMade(statements: readonly StatementReader[]): Set<string> {
   const made = new Set<string>();
-  for (const { sql } of steps) {
-    if (!/^\s*create\b|\brename\b/i.test(sql)) continue;
-    const reader = parseStatement(sql);
+  for (const reader of statements) {
     const at = reader.find("TABLE", 1, 4);
     if (reader.is(0, "CREATE") && at > 0) {
       made.add(readName(reader, reader.skip(at + 1, "IF", "NOT", "EXISTS")).name);
@@ -117,8 +153,13 @@ function findMade(steps: readonly MigrationStep[]): Set<string> {
   return made;
 }
 
-/** Returns the online form of a statement; `undefined` if it has none or needs none. */
-function toOnline(
+/**
+ * Returns the online form of a statement; `undefined` if it has none or needs none.
+ *
+ * @param step The statement.
+ * @param made Names of the tables that its file creates or renames.
+ */
+export function toOnline(
   step: MigrationStep,
   made: ReadonlySet<string>,
 ): MigrationStep[] | undefined {
@@ -154,6 +195,8 @@ function toOnlineAlter(
   if (made.has(table.name) || reader.is(table.end, "*")) return undefined;
   const head = reader.text(0, table.end);
   const actions = readAlterActions(reader);
+  // the lock of the constraint before it must end first
+  if (actions.every(({ kind }) => kind === "validate")) return toStep(reader.text(0, reader.size));
   const dropped = new Set(
     actions.flatMap((action) => action.kind === "drop_constraint" ? [action.name] : []),
   );

@@ -154,22 +154,38 @@ function toSteps({ steps }: TranslatedStatement, line: number): MigrationStep[] 
   });
 }
 
-function planForPostgres(file: MigrationFile): PlannedMigration {
+/** File for PostgreSQL with its transaction control. */
+export interface PostgresFile extends FileTransactions {
+  /** True if the runner must not split the file into several transactions. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Parses a file for PostgreSQL.
+ *
+ * @param file The file.
+ */
+export function readPostgresFile(file: Pick<MigrationFile, "tag" | "sql">): PostgresFile {
   const text = stripMark(file.sql);
   const statements = splitStatements(text).map((source): ReadStatement => ({
     source,
     reader: new StatementReader(source.tokens),
   }));
-  const commented = findCommented(file, text);
-  if (statements.length === 0 && commented.length === 0) return emptyFile(file);
   const control = readTransactionControl(statements.map(({ reader }) => reader));
   const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
-  const transactions = { file: `${file.tag}.sql`, text, statements, control, isStepwise };
+  const isWhole = !isStepwise &&
+    (control.blocks.length > 0 || statements.some(({ reader }) => needsTransaction(reader)));
+  return { file: `${file.tag}.sql`, text, statements, control, isStepwise, isWhole };
+}
+
+function planForPostgres(file: MigrationFile): PlannedMigration {
+  const transactions = readPostgresFile(file);
+  const { text, statements, isStepwise, isWhole } = transactions;
+  const commented = findCommented(file, text);
+  if (statements.length === 0 && commented.length === 0) return emptyFile(file);
   const findings = [...commented, ...findStatementProblems(transactions, cannotShare)]
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
-  const isWhole = !isStepwise &&
-    (control.blocks.length > 0 || statements.some(({ reader }) => needsTransaction(reader)));
   return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, isWhole, findings };
 }
 
