@@ -34,15 +34,17 @@ export interface PresentRelation {
  *
  * @param relations Names as written.
  * @param session Session of the database; only read from.
+ * @param largeBytes Size from which a table is large.
  */
 export async function readRelations(
   relations: Iterable<string>,
   session: SqlSession,
+  largeBytes: number = ONLINE_BYTES,
 ): Promise<ReadonlyMap<string, PresentRelation>> {
   const names = [...new Set(relations)].filter((relation) => relation !== "");
   if (names.length === 0) return new Map();
   const rows = await retryIdempotent(() =>
-    session.query(TABLES, [JSON.stringify(names), ONLINE_BYTES])
+    session.query(TABLES, [JSON.stringify(names), largeBytes])
   );
   return new Map(rows.map((row) => [String(row.relation), {
     isPlain: row.plain === true,
@@ -63,16 +65,18 @@ export async function readRelations(
  * @param planned Pending migrations in order, for PostgreSQL.
  * @param session Session of the database; only read from.
  * @param tables Tables that record migrations.
+ * @param largeBytes Size from which a table is changed in the online form.
  * @returns The migrations in the same order.
  */
 export async function planOnline(
   planned: readonly PlannedMigration[],
   session: SqlSession,
   tables: HistoryTables,
+  largeBytes: number = ONLINE_BYTES,
 ): Promise<PlannedMigration[]> {
   const names = planned.flatMap(({ steps }) => steps.flatMap(getRelation));
   if (names.length === 0) return [...planned];
-  const relations = await readRelations(names, session);
+  const relations = await readRelations(names, session, largeBytes);
   const begun = await readStepHashes(session, tables);
   return planned.map((migration) => {
     const split = splitOnline(migration, relations);

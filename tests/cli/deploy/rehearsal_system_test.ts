@@ -283,6 +283,7 @@ Deno.test({
         assertEquals(steps.map(([, name]) => name), [
           "check",
           "build",
+          "compat",
           "plan",
           "roles",
           "secrets",
