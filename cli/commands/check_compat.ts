@@ -12,7 +12,6 @@ import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import type { ReleaseBreak, ReleaseCheck } from "../releases/check_release.ts";
 import type { ReleaseManifest } from "../releases/release_manifest.ts";
-import { readConfig } from "../config/read_config.ts";
 
 /** The command `trellis check compat`. */
 export const checkCompat: Command = {
@@ -104,10 +103,16 @@ async function readReleases(
   const path = resolve(cwd, against);
   if (existsSync(path)) return [parseManifest(readFileSync(path, "utf8"), against)];
   if (/[./\\]/.test(against)) throw new ConfigurationError(`${against} does not exist`);
-  const [{ openReleaseRecord }, { resolveStage }, { readProjectName }] = await Promise.all([
+  const [
+    { openReleaseRecord },
+    { resolveStage },
+    { readProjectName },
+    { readConfig },
+  ] = await Promise.all([
     import("../releases/release_record.ts"),
     import("../stages/stage_settings.ts"),
     import("../infra/project_name.ts"),
+    import("../config/read_config.ts"),
   ]);
   const { infra } = await readConfig(root, options.config as string | undefined);
   const projectName = infra.projectName ?? readProjectName(root);

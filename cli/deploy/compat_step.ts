@@ -45,7 +45,17 @@ export function createCompatSteps(deployment: Deployment): CompatSteps {
   return {
     async check(): Promise<string | undefined> {
       if (readNew() === undefined) return undefined;
-      running = await record.read();
+      try {
+        running = await record.read();
+      } catch (error) {
+        // such as a role of a pipeline that may only read the state
+        output.warn(
+          `The running release is not checked: its record cannot be read (${
+            (error as Error).name
+          })`,
+        );
+        return "not checked";
+      }
       if (running.length === 0) return "no release is recorded yet";
       const folder = resolve(root, config.database.migrationsDir);
       let checked = 0;

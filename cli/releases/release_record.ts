@@ -1,5 +1,5 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
@@ -11,6 +11,8 @@ export interface ReleaseRecord {
   read(): Promise<ReleaseManifest[]>;
   /** Replaces the releases. */
   write(releases: readonly ReleaseManifest[]): Promise<void>;
+  /** Removes the record of a stage that is destroyed. */
+  remove(): Promise<void>;
 }
 
 const LIMIT: RequestLimit = { service: "Amazon S3", limitMs: 30_000 };
@@ -37,6 +39,7 @@ export function openReleaseRecord(
 interface TextStore {
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;
+  remove(): Promise<void>;
 }
 
 function toRecord(store: TextStore): ReleaseRecord {
@@ -48,6 +51,7 @@ function toRecord(store: TextStore): ReleaseRecord {
       return releases.map((each) => parseManifest(JSON.stringify(each), "the record of the stage"));
     },
     write: (releases) => store.write(JSON.stringify(releases)),
+    remove: () => store.remove(),
   };
 }
 
@@ -59,6 +63,7 @@ function openFile(file: string): TextStore {
       writeFileSync(file, text);
       return Promise.resolve();
     },
+    remove: () => Promise.resolve(rmSync(file, { force: true })),
   };
 }
 
@@ -88,6 +93,13 @@ function openObject(region: string, bucket: string, key: string): TextStore {
       if (library === undefined) return;
       const s3 = client ??= new library.S3Client({ region });
       const command = new library.PutObjectCommand({ ...place, Body: text });
+      await limitRequest(LIMIT, (abortSignal) => s3.send(command, { abortSignal }));
+    },
+    async remove(): Promise<void> {
+      const library = await load();
+      if (library === undefined) return;
+      const s3 = client ??= new library.S3Client({ region });
+      const command = new library.DeleteObjectCommand(place);
       await limitRequest(LIMIT, (abortSignal) => s3.send(command, { abortSignal }));
     },
   };

@@ -124,7 +124,7 @@ Deno.test("trellis build writes the manifest that check compat reads, from a fil
     ...await denoProjectFiles(),
     "trellis.config.ts": 'export default { infra: { projectName: "my-notes" } };',
     "migrations/0001_base.sql": BASE,
-    "permissions/NotesGet.sql":
+    "permissions/Notes.sql":
       'CREATE ROLE "fn_notes" WITH LOGIN;\n\n-- find\nGRANT SELECT ON "notes" TO "fn_notes";\n',
     "src/database.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
 import { sql } from "@trellis/fn/database/orm";
@@ -151,7 +151,7 @@ export const handler = defineApiHandler({})(async () => ({
       version: 1,
       migrations: ["0001_base"],
       functions: [{
-        name: "NotesGet",
+        name: "Notes",
         role: "fn_notes",
         grants: ['GRANT SELECT ON "notes" TO "fn_notes"'],
         statements: [{
@@ -177,7 +177,7 @@ export const handler = defineApiHandler({})(async () => ({
     assertStringIncludes(
       found.stdout,
       "0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n" +
-        '    breaks find (src/database.ts:4) of NotesGet: column "title" does not exist\n    Expand:',
+        '    breaks find (src/database.ts:4) of Notes: column "title" does not exist\n    Expand:',
     );
   });
 });
