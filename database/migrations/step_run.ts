@@ -48,7 +48,7 @@ export class StepRun {
     const { run } = this.#step;
     if (run === "standalone") return await this.#alone(row);
     if (run === "recreate") await this.#recreate(row);
-    else if (row?.watermark !== undefined || await this.#isTooLarge()) {
+    else if (row?.watermark !== undefined || await this.#isBackfill() || await this.#isTooLarge()) {
       await this.#batched(row?.watermark);
     } else await this.#together();
     return "done";
@@ -67,6 +67,25 @@ export class StepRun {
   async #write(state: StepRow["state"], rest: Partial<StepRow> = {}): Promise<void> {
     const { session, clock } = this.#context;
     await retryIdempotent(() => session.query(this.#note(state, rest)), clock);
+  }
+
+  /**
+   * Checks whether the file requests batches.
+   *
+   * @throws {MigrationError} If the statement cannot be split, before it changes a row.
+   */
+  async #isBackfill(): Promise<boolean> {
+    if (this.#step.inBatches !== true) return false;
+    const decision = await decideChange(this.#step.sql, queryRunner(this.#context));
+    if (decision?.isBatchable === true) return true;
+    const why = decision === undefined ? "" : `, because ${decision.reason}. ${decision.advice}`;
+    throw new MigrationError(
+      `Statement ${
+        this.#index + 1
+      } of ${this.#tag}.sql is marked as a backfill, and cannot be split into ` +
+        `batches${why}`,
+      { tag: this.#tag, statement: this.#index + 1, line: this.#step.line },
+    );
   }
 
   /**

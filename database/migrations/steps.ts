@@ -45,6 +45,8 @@ export interface MigrationStep extends DistSqlStep {
   readonly hidesLocks?: boolean;
   /** Statement that removes the effect of the step before, if the rows break the rule of this one. */
   readonly undo?: string;
+  /** True for a change of rows that runs in batches: see {@link isBackfill}. */
+  readonly inBatches?: boolean;
 }
 
 /** Step with its location. */
@@ -172,7 +174,8 @@ export function readPostgresFile(file: Pick<MigrationFile, "tag" | "sql">): Post
     reader: new StatementReader(source.tokens),
   }));
   const control = readTransactionControl(statements.map(({ reader }) => reader));
-  const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
+  const isStepwise = DIRECTIVE.test(text) ||
+    statements.some(({ reader }) => runsAlone(reader) || isBackfill(reader));
   const isWhole = !isStepwise &&
     (control.blocks.length > 0 || statements.some(({ reader }) => needsTransaction(reader)));
   return { file: `${file.tag}.sql`, text, statements, control, isStepwise, isWhole };
@@ -183,10 +186,48 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
   const { text, statements, isStepwise, isWhole } = transactions;
   const commented = findCommented(file, text);
   if (statements.length === 0 && commented.length === 0) return emptyFile(file);
-  const findings = [...commented, ...findStatementProblems(transactions, cannotShare)]
+  const problems = findStatementProblems(transactions, cannotShare);
+  const findings = [...commented, ...problems, ...findMisplacedBackfills(transactions)]
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
   return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, isWhole, findings };
+}
+
+const BACKFILL = /^--\s*trellis:\s*backfill\s*$/;
+
+/**
+ * Checks for the comment `-- trellis: backfill` before a statement, which requests batches by key.
+ *
+ * @param reader The statement.
+ */
+export function isBackfill({ tokens, places }: StatementReader): boolean {
+  return tokens.slice(0, places[0])
+    .some(({ kind, text }) => kind === "line_comment" && BACKFILL.test(text.trimEnd()));
+}
+
+/** Finds backfills that cannot be a change of rows in batches. */
+function findMisplacedBackfills(
+  { file, text, statements, control }: PostgresFile,
+): PlanFinding[] {
+  const locate = createLocator(text);
+  return statements.flatMap(({ source, reader }, place): PlanFinding[] => {
+    if (!isBackfill(reader)) return [];
+    const isChange = reader.is(0, "UPDATE") || reader.is(0, "DELETE");
+    const isInBlock = control.blocks.some(({ from, to }) => from < place && place < to);
+    if (isChange && !isInBlock) return [];
+    return [{
+      severity: "error",
+      rule: "migration-backfill",
+      file,
+      ...locate(findFirstWord(source)),
+      statement: maskStatement(source.tokens),
+      message: isInBlock
+        ? "is a backfill, whose batches are transactions, but is between BEGIN and COMMIT"
+        : "is no UPDATE or DELETE, so that it cannot be a backfill",
+      advice:
+        "Write -- trellis: backfill directly before an UPDATE or DELETE, outside of BEGIN and COMMIT.",
+    }];
+  });
 }
 
 const OF_TRANSACTION: ReadonlySet<string> = keywordSet("SET RESET LOCK DECLARE");
@@ -251,7 +292,8 @@ export function toPostgresStep(sql: string, line: number): MigrationStep[] {
   const reader = parseStatement(sql);
   const run = runsAlone(reader) ? "standalone" : "transactional";
   const hidesLocks = reader.is(0, "DO") || reader.is(0, "CALL");
-  return [toStep(sql, { run, line, locks: readStrongLocks(reader), hidesLocks })];
+  const inBatches = isBackfill(reader);
+  return [toStep(sql, { run, line, locks: readStrongLocks(reader), hidesLocks, inBatches })];
 }
 
 /** Finds comments of drizzle-kit that replace a statement. */

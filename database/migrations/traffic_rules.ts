@@ -17,7 +17,7 @@ import { createLocator, findFirstWord } from "../../sql/text_position.ts";
 import type { MigrationFile } from "./files.ts";
 import { findMade, toOnline } from "./online.ts";
 import { readStrongLocks } from "./statement_locks.ts";
-import { type PostgresFile, readPostgresFile, toPostgresStep } from "./steps.ts";
+import { isBackfill, type PostgresFile, readPostgresFile, toPostgresStep } from "./steps.ts";
 
 /** Statement that stops the traffic on a filled table, or breaks the code that runs. */
 export interface TrafficRisk {
@@ -64,8 +64,9 @@ const RULES = {
   },
   "traffic-update": {
     message: "has rows changed that stay locked to the end of the transaction",
-    advice: "Change all rows of a large table in batches by key, in a file with the line " +
-      "-- trellis: no-transaction, and apart from ALTER TABLE.",
+    advice:
+      "Write the line -- trellis: backfill before the statement: the runner then changes the rows " +
+      "in batches by key.",
     needsRows: true,
   },
   "traffic-locks": {
@@ -193,6 +194,7 @@ function findBroken(reader: StatementReader, isOnline: boolean): Broken[] {
   switch (first) {
     case "UPDATE":
     case "DELETE": {
+      if (isBackfill(reader)) return [];
       const table = readChanged(reader);
       const hasAll = table !== undefined && reader.find("WHERE", 1) < 0;
       return hasAll ? [["traffic-update", table]] : [];

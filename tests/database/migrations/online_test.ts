@@ -250,6 +250,46 @@ Deno.test("applyPending() removes what a refused validation added, so that the f
   });
 });
 
+Deno.test("applyPending() changes the rows of a backfill in batches, each exactly once after a kill", async () => {
+  let left = Infinity;
+  const intercept: Intercept = async (text, run) => {
+    if (text.startsWith("UPDATE") || text === "COMMIT") left--;
+    if (left === 0) await run();
+    if (left <= 0) throw connectionLost();
+    return await run();
+  };
+  const sql =
+    "ALTER TABLE notes ADD COLUMN m int;\n-- trellis: backfill\nUPDATE notes SET n = n + 1";
+  await withMigrationLab({ setup: SETUP, intercept }, async ({ context, rows, lines }) => {
+    const changes = "SELECT count(*)::int AS n FROM notes WHERE n = id + 1";
+    left = 4; // the column, and the first batch, whose answer is lost
+    await assertRejects(() => applyPending(plan(sql), context, true));
+    assertEquals(await rows(changes), [{ n: 1000 }]);
+    left = Infinity;
+    await applyPending(plan(sql), context, true);
+    assertEquals(await rows(changes), [{ n: 1500 }]);
+    assert(lines.some((line) => line.includes("continues at statement 2 of 2")), lines.join("\n"));
+    // what cannot be split is refused before a row changes
+    await rows("DELETE FROM orm.__orm_migrations");
+    const whole = "-- trellis: backfill\nUPDATE notes SET n = (SELECT max(n) FROM notes)";
+    const error = await assertRejects(
+      () => applyPending(plan(whole), context, true),
+      MigrationError,
+    );
+    assertMatch(
+      error.message,
+      /Statement 1 of 0002_change\.sql is marked as a backfill, and cannot/,
+    );
+    assertEquals(await rows(changes), [{ n: 1500 }]);
+  });
+  for (
+    const refused of [
+      "-- trellis: backfill\nINSERT INTO notes SELECT 1",
+      "BEGIN;\n-- trellis: backfill\nUPDATE notes SET n = 1;\nCOMMIT",
+    ]
+  ) assertEquals(plan(refused)[0].findings.map(({ rule }) => rule), ["migration-backfill"]);
+});
+
 Deno.test("applyPending() tries again when a lock is not free in time, and gives up after lockMaxAttempts", async () => {
   let refusals = 2;
   const limits = { timeoutMs: 70, maxAttempts: 3 };

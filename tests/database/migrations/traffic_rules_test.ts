@@ -135,6 +135,7 @@ const more: [sql: string, ours: string[]][] = [
   ["UPDATE notes SET n = 1", ["traffic-update"]],
   ["UPDATE notes SET n = 1 WHERE id = 1", []],
   ["DELETE FROM ONLY notes", ["traffic-update"]],
+  ["ALTER TABLE a ADD n int;\n-- trellis: backfill\nUPDATE a SET n = 1", []],
   ["ALTER TABLE a ADD n int; UPDATE a SET n = 1 WHERE id < 9", ["traffic-update"]],
   ["ALTER TABLE a ADD n int; ALTER TABLE b ADD n int", ["traffic-locks"]],
   ["-- trellis: no-transaction\nALTER TABLE a ADD n int; ALTER TABLE b ADD n int", []],
