@@ -107,7 +107,7 @@ export async function checkRelease(
   try {
     const database = (test.db as typeof test.db & { $client: PGlite }).$client;
     for (const { file, steps } of before) {
-      for (const step of steps) await runStatement(database, step.sql, file.tag, step.line);
+      for (const step of steps) await runStatement(database, step.sql, file.path, step.line);
     }
     const { probes, unchecked } = await readProbes(database, manifest);
     const breaks: ReleaseBreak[] = [];
@@ -133,14 +133,14 @@ function toSession(database: PGlite): SqlSession {
 async function runStatement(
   database: PGlite,
   sql: string,
-  tag: string,
+  path: string,
   line: number,
 ): Promise<void> {
   try {
     await database.exec(sql);
   } catch (cause) {
     throw new ConfigurationError(
-      `${tag}.sql:${line} does not run on the embedded database (${
+      `${path}:${line} does not run on the embedded database (${
         (cause as Error).message
       }), so the ` +
         "release cannot be checked",
@@ -286,7 +286,7 @@ async function replay(
     const first = new Map<Probe, MigrationStep>();
     if (isWhole) await database.exec("BEGIN");
     for (const step of transaction.flatMap(splitBlock)) {
-      await runStatement(database, step.sql, file.tag, step.line);
+      await runStatement(database, step.sql, file.path, step.line);
       if (isWhole || ROWS.test(step.sql)) continue;
       for (const probe of probes) {
         if (!first.has(probe) && await findReason(database, probe) !== undefined) {
@@ -304,7 +304,7 @@ async function replay(
         function: probe.fn,
         statement: probe.name,
         place: probe.place,
-        file: `${file.tag}.sql`,
+        file: file.path,
         line: step.line,
         migration: maskStatement(tokenize(step.sql)),
         reason,

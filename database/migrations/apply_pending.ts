@@ -93,7 +93,7 @@ export async function applyAtomic(
   } catch (error) {
     // without a SQLSTATE the server may have committed; the next run reads the outcome
     if (!isAppError(error) && findSqlState(error) === undefined) {
-      throw connectionLost(`${tag}.sql`, tag, error);
+      throw connectionLost(planned.file.path, tag, error);
     }
     throw toMigrationError(planned, Math.min(index, steps.length - 1), error);
   }

@@ -99,7 +99,7 @@ export function planSteps(
   if (provider !== "distsql") {
     return files.filter(({ tag }) => pending.has(tag)).map(planForPostgres);
   }
-  const sources = files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql }));
+  const sources = files.map(({ path, sql }) => ({ name: path, sql }));
   const translated = translateSources(sources, options);
   return files.flatMap((file, place) =>
     pending.has(file.tag) ? planForDistSql(file, translated[place]) : []
@@ -111,16 +111,22 @@ function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): Migrati
   return { sql: bare, hash: hashText(bare), ...rest };
 }
 
-/** Rejects a file without a statement. */
+/**
+ * Rejects an empty file, which may have been cut off. A file with comments only is applied with a
+ * warning: drizzle-kit writes one for statements of your own.
+ */
 function emptyFile(file: MigrationFile): PlannedMigration {
+  const isCommented = stripMark(file.sql).trim() !== "";
   const finding: PlanFinding = {
-    severity: "error",
+    severity: isCommented ? "warning" : "error",
     rule: "migration-empty",
-    file: `${file.tag}.sql`,
+    file: file.path,
     message: "contains no statement",
-    advice: "Add a statement, or delete the file.",
+    advice: isCommented
+      ? "Add a statement before you apply it: an applied file must not change."
+      : "Add a statement, or delete the file.",
   };
-  return { file, steps: [], atomic: false, findings: [finding] };
+  return { file, steps: [], atomic: isCommented, findings: [finding] };
 }
 
 function planForDistSql(
@@ -132,7 +138,7 @@ function planForDistSql(
   const steps = statements.map((statement) => toSteps(statement, statement.line));
   const located = statements.flatMap(({ source, line, column, before }, at) => {
     const place = {
-      file: `${file.tag}.sql`,
+      file: file.path,
       line,
       column,
       statement: maskStatement(source.tokens),
@@ -167,7 +173,7 @@ export interface PostgresFile extends FileTransactions {
  *
  * @param file The file.
  */
-export function readPostgresFile(file: Pick<MigrationFile, "tag" | "sql">): PostgresFile {
+export function readPostgresFile(file: Pick<MigrationFile, "path" | "sql">): PostgresFile {
   const text = stripMark(file.sql);
   const statements = splitStatements(text).map((source): ReadStatement => ({
     source,
@@ -178,7 +184,7 @@ export function readPostgresFile(file: Pick<MigrationFile, "tag" | "sql">): Post
     statements.some(({ reader }) => runsAlone(reader) || isBackfill(reader));
   const isWhole = !isStepwise &&
     (control.blocks.length > 0 || statements.some(({ reader }) => needsTransaction(reader)));
-  return { file: `${file.tag}.sql`, text, statements, control, isStepwise, isWhole };
+  return { file: file.path, text, statements, control, isStepwise, isWhole };
 }
 
 function planForPostgres(file: MigrationFile): PlannedMigration {
@@ -305,7 +311,7 @@ function findCommented(file: MigrationFile, text: string): PlanFinding[] {
   return keys.map(({ start, table }) => ({
     severity: "error",
     rule: "primary-key-commented",
-    file: `${file.tag}.sql`,
+    file: file.path,
     ...locate(start),
     table,
     message: `ALTER TABLE ${table}: ${title}`,

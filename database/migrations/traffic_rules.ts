@@ -105,7 +105,7 @@ type Broken = readonly [rule: RuleName, relation: string];
  * @param file The file.
  * @returns The risks in the order of the statements, as if all tables of earlier files were filled.
  */
-export function findTrafficRisks(file: Pick<MigrationFile, "tag" | "sql">): TrafficRisk[] {
+export function findTrafficRisks(file: Pick<MigrationFile, "path" | "sql">): TrafficRisk[] {
   const read = readPostgresFile(file);
   const { statements, text } = read;
   const made = findMade(statements.map(({ reader }) => reader));

@@ -30,7 +30,7 @@ const SETUP = [
 ];
 
 function plan(sql: string): PlannedMigration[] {
-  const file = { tag: TAG, hash: "h", sql, statements: [] };
+  const file = { tag: TAG, path: `${TAG}.sql`, hash: "h", sql, statements: [] };
   return planSteps([file], new Set([TAG]), "postgres", {});
 }
 

@@ -10,7 +10,7 @@ import { withMigrationLab } from "./migration_support.ts";
 const TAG = "0002_change";
 
 function rulesOf(sql: string): string[] {
-  return findTrafficRisks({ tag: TAG, sql }).map(({ finding }) => finding.rule);
+  return findTrafficRisks({ path: `${TAG}.sql`, sql }).map(({ finding }) => finding.rule);
 }
 
 /**
@@ -166,7 +166,7 @@ Deno.test("planOnDatabase() warns only about tables of the database, and about r
   const sql = "ALTER TABLE small ALTER id TYPE bigint;\nALTER TABLE small DROP id;\n" +
     "CREATE TABLE new (id int); ALTER TABLE new DROP id;\n-- trellis: no-transaction\n" +
     "ALTER TABLE big ALTER id TYPE bigint; DROP TABLE IF EXISTS missing; UPDATE big SET id = 1";
-  const file = { tag: TAG, hash: "h", sql, statements: [] };
+  const file = { tag: TAG, path: `${TAG}.sql`, hash: "h", sql, statements: [] };
   const folder = { files: [file], unlisted: [], hasJournal: false };
   await withMigrationLab({ setup }, async ({ session, context }) => {
     const status = planMigrations(folder, []);
