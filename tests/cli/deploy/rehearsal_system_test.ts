@@ -291,6 +291,7 @@ Deno.test({
         assertEquals(steps.map(([, name]) => name), [
           "check",
           "build",
+          "compat",
           "plan",
           "roles",
           "secrets",
