@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
@@ -19,10 +19,27 @@ export interface DoneJobs {
   readonly fence: number;
   /** Seconds that the rows are kept. */
   readonly keepSeconds: number;
+  /** JSON of the handler's result, if it is kept. */
+  readonly result?: string | undefined;
 }
 
 function holdsLease({ id, fence }: JobLease): PlainSql {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
+}
+
+/** Ends a job; one that was replaced while it ran waits again, with the new payload. */
+function endOrRunAgain(
+  state: "done" | "dead",
+  dueAt: PlainSql,
+  clock: Clock | undefined,
+): PlainSql {
+  const ends = sql`when "next_payload" is null`;
+  return sql`"state" = case ${ends} then '${rawSql(state)}' else 'queued' end,
+  "finished_at" = case ${ends} then ${sqlNow(clock)} end,
+  "due_at" = case ${ends} then ${dueAt} else "next_run_at" end,
+  "run_at" = coalesce("next_run_at", "run_at"),
+  "attempts" = case ${ends} then "attempts" else 0 end,
+  "payload" = coalesce("next_payload", "payload"), "next_payload" = null, "next_run_at" = null`;
 }
 
 /**
@@ -33,11 +50,11 @@ function holdsLease({ id, fence }: JobLease): PlainSql {
  * @param clock Clock of a test.
  */
 export function buildFinish(
-  { ids, fence, keepSeconds }: DoneJobs,
+  { ids, fence, keepSeconds, result }: DoneJobs,
   clock: Clock | undefined,
 ): PlainSql {
-  return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
-  "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
+  return sql`update "trellis_jobs" set ${endOrRunAgain("done", sqlIn(clock, keepSeconds), clock)},
+  "last_error" = null${result === undefined ? sql`` : sql`, "result" = ${result}::text`}
   where "id" in (${
     listIds(ids)
   }) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
@@ -71,6 +88,7 @@ export function buildRetry(
   return sql`update "trellis_jobs" set "state" = 'queued', "run_at" = ${
     sqlIn(clock, delaySeconds)
   }, "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds, true))}, "last_error" = ${error},
+  "payload" = coalesce("next_payload", "payload"), "next_payload" = null, "next_run_at" = null,
   "attempts" = "attempts" - ${isFree ? 1 : 0}::int where ${holdsLease(lease)} returning "id"`;
 }
 
@@ -82,8 +100,8 @@ export function buildRetry(
  * @param clock Clock of a test.
  */
 export function buildDead(lease: JobLease, error: string, clock: Clock | undefined): PlainSql {
-  return sql`update "trellis_jobs" set "state" = 'dead', "finished_at" = ${sqlNow(clock)},
-  "due_at" = null, "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
+  return sql`update "trellis_jobs" set ${endOrRunAgain("dead", sql`null`, clock)},
+  "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
 }
 
 /**
@@ -97,10 +115,32 @@ export function buildRelease(lease: JobLease, clock: Clock | undefined): PlainSq
   "due_at" = ${sqlNow(clock)} where ${holdsLease(lease)} returning "id"`;
 }
 
+/**
+ * Builds the statement that keeps the result of a job which its transaction has marked as done.
+ *
+ * @param id The job's id.
+ * @param result JSON.
+ */
+export function buildResult(id: string, result: string): PlainSql {
+  return sql`update "trellis_jobs" set "result" = ${result}::text where "id" = ${id}::uuid`;
+}
+
+/**
+ * Builds the statement that writes how much of a job is done.
+ *
+ * @param lease The lease.
+ * @param progress 0 to 1.
+ */
+export function buildProgress(lease: JobLease, progress: number): PlainSql {
+  return sql`update "trellis_jobs" set "progress" = ${progress}::float8 where ${holdsLease(lease)}`;
+}
+
 /** Job that succeeded. */
 export interface DoneJob extends JobLease {
   /** Seconds that the row is kept. */
   readonly keepSeconds: number;
+  /** JSON of the handler's result, if it is kept. */
+  readonly result?: string | undefined;
 }
 
 interface Waiting {
@@ -176,14 +216,16 @@ export class JobFinisher {
     if (this.#waiting.length > 0) this.#startLater();
   }
 
-  /** Takes the jobs that one statement can mark: they share fence and time to be kept. */
+  /** Takes the jobs that one statement can mark: they share fence and time to be kept, and have no result. */
   #takeBatch(): Waiting[] {
-    const { fence, keepSeconds } = this.#waiting[0].job;
+    const { fence, keepSeconds, result } = this.#waiting[0].job;
+    if (result !== undefined) return this.#waiting.splice(0, 1);
     const batch: Waiting[] = [];
     const others: Waiting[] = [];
     for (const waiting of this.#waiting.splice(0)) {
       const { job } = waiting;
-      const isAlike = job.fence === fence && job.keepSeconds === keepSeconds;
+      const isAlike = job.fence === fence && job.keepSeconds === keepSeconds &&
+        job.result === undefined;
       (isAlike && batch.length < MAX_IDS ? batch : others).push(waiting);
     }
     this.#waiting.push(...others);
@@ -193,9 +235,8 @@ export class JobFinisher {
   async #finishBatch(batch: readonly Waiting[]): Promise<void> {
     try {
       const db = await this.#getDb();
-      const { fence, keepSeconds } = batch[0].job;
       const ids = batch.map(({ job }) => job.id);
-      const statement = buildFinish({ ids, fence, keepSeconds }, this.#clock);
+      const statement = buildFinish({ ...batch[0].job, ids }, this.#clock);
       const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement));
       const held = new Set(rows.map(({ id }) => id));
       for (const { job, resolve } of batch) resolve(held.has(job.id));

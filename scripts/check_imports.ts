@@ -33,6 +33,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./client": ["openapi-fetch"],
   "./client/query": [],
   "./triggers": [],
+  "./triggers/events": ["zod"],
   "./uploads": [],
   "./realtime": ["drizzle-orm"],
 };

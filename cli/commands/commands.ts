@@ -1,6 +1,7 @@
 import type { Command } from "../terminal/command.ts";
 import { build } from "./build.ts";
 import { createCheckAll, listChecks } from "./check_all.ts";
+import { checkCompat } from "./check_compat.ts";
 import { checkApiCompat } from "./check_api_compat.ts";
 import { deploy } from "./deploy.ts";
 import { destroy } from "./destroy.ts";
@@ -22,7 +23,7 @@ import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
-import { jobsCancel, jobsList, jobsRetry, jobsShow } from "./jobs.ts";
+import { jobsCancel, jobsList, jobsRetry, jobsShow, jobsStats } from "./jobs.ts";
 import { secretsList, secretsSet } from "./secrets.ts";
 
 /** All commands in the order of the help. */
@@ -44,11 +45,13 @@ export const COMMANDS: readonly Command[] = [
   dbTranslate,
   dbTables,
   jobsList,
+  jobsStats,
   jobsShow,
   jobsRetry,
   jobsCancel,
   checkMigrations,
   checkApiCompat,
+  checkCompat,
   checkPermissionsFresh,
   createCheckAll(
     listChecks([
