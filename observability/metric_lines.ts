@@ -13,6 +13,8 @@ export interface Metric {
 export interface MetricGroup {
   /** Dimensions besides `service`. */
   readonly dimensions: Readonly<Record<string, string>>;
+  /** Members of the line that are no dimensions: they cost nothing, and Logs Insights finds them. */
+  readonly properties?: Readonly<Record<string, string>>;
   /** One for each name and unit. */
   readonly metrics: Metric[];
 }
@@ -72,11 +74,16 @@ export function renderMetrics(
 }
 
 /** Returns the first line that has room for a metric, or a new one. */
-function findLine(lines: MetricLine[], { dimensions }: MetricGroup, name: string): MetricLine {
-  const labels = Object.keys(dimensions);
+function findLine(
+  lines: MetricLine[],
+  { dimensions, properties }: MetricGroup,
+  name: string,
+): MetricLine {
+  const given = { ...dimensions, ...properties };
+  const labels = Object.keys(given);
   const found = lines.find(({ members, size }) =>
     size < MAX_METRICS && !(name in members) &&
-    labels.every((label) => !(label in members) || members[label] === dimensions[label])
+    labels.every((label) => !(label in members) || members[label] === given[label])
   );
   if (found !== undefined) return found;
   const line = { directives: [], group: undefined, members: Object.create(null), size: 0 };
@@ -90,11 +97,11 @@ function addMetric(
   namespace: string,
   { name, unit, part }: Omit<Metric, "values"> & { part: number | readonly number[] },
 ): void {
-  const { dimensions } = group;
+  const { dimensions, properties } = group;
   if (line.group !== group) {
     const names = ["service", ...Object.keys(dimensions)];
     line.directives.push({ Namespace: namespace, Dimensions: [names], Metrics: [] });
-    Object.assign(line.members, dimensions);
+    Object.assign(line.members, dimensions, properties);
     line.group = group;
   }
   line.directives.at(-1)!.Metrics.push({ Name: name, Unit: unit });

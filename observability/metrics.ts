@@ -85,28 +85,35 @@ export const metrics: Metrics = {
 /**
  * Adds metrics of the package, without counts of 0: CloudWatch bills each metric that has a value, and an alarm takes a missing
  * one for 0.
+ *
+ * @param dimensions Dimensions besides `service`. With `METRICS_DIMENSIONS=service` they are properties of the line.
+ * @param data The values.
  */
 export function addOccurrences(
   dimensions: Readonly<Record<string, string>>,
   data: readonly MetricDatum[],
 ): void {
-  metrics.addMetricsWithDimensions(
-    dimensions,
-    data.filter(([, unit, value]) => unit !== "Count" || value !== 0),
-  );
+  const { metricsByService } = currentInvocation()?.settings ?? getSettings();
+  const occurred = data.filter(([, unit, value]) => unit !== "Count" || value !== 0);
+  if (metricsByService) add({}, occurred, dimensions);
+  else metrics.addMetricsWithDimensions(dimensions, occurred);
 }
 
 const UNITS: ReadonlySet<string> = new Set(Object.values(MetricUnit));
 
 /** Adds metrics to those of the running invocation, or writes them at once. */
-function add(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
+function add(
+  dimensions: Readonly<Record<string, string>>,
+  data: readonly MetricDatum[],
+  properties?: Readonly<Record<string, string>>,
+): void {
   const invocation = currentInvocation();
   const groups = invocation === undefined || invocation.ended
     ? new Map<string, MetricGroup>()
     : invocation.metrics ??= new Map();
-  const key = JSON.stringify(dimensions);
+  const key = JSON.stringify(properties === undefined ? dimensions : [dimensions, properties]);
   let group = groups.get(key);
-  if (group === undefined) groups.set(key, group = { dimensions, metrics: [] });
+  if (group === undefined) groups.set(key, group = { dimensions, properties, metrics: [] });
   for (const datum of data) addTo(group, datum);
   if (groups !== invocation?.metrics) {
     writeOutput(renderMetrics(groups.values(), invocation?.settings ?? getSettings()));

@@ -11,6 +11,8 @@ export interface ObservabilitySettings {
   readonly level: number;
   /** An unknown level in a variable. */
   readonly unknownLevel: string | undefined;
+  /** True if the package's own metrics have the dimension `service` only: `METRICS_DIMENSIONS` is `service`. */
+  readonly metricsByService: boolean;
   /** True if metrics are turned off: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
   readonly metricsDisabled: boolean;
   /** True if the summary carries the metrics, instead of separate lines: `METRICS_IN_SUMMARY` is `true`. */
@@ -33,6 +35,7 @@ export function getSettings(): ObservabilitySettings {
     namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,
+    metricsByService: getOptionalEnv("METRICS_DIMENSIONS") === "service",
     metricsDisabled: isTrue(readSetting("METRICS_DISABLED")),
     metricsInSummary: isTrue(readSetting("METRICS_IN_SUMMARY")),
   };

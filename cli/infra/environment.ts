@@ -363,6 +363,7 @@ function findJobsQueue(functions: readonly InfraFunction[]): string | undefined 
  */
 const READ_BY_ALL = [
   "LOG_LEVEL",
+  "METRICS_DIMENSIONS",
   "METRICS_DISABLED",
   "METRICS_IN_SUMMARY",
   "METRICS_NAMESPACE",
