@@ -384,7 +384,7 @@ Deno.test("runMigrations() keeps no reader or writer waiting behind an old trans
       }
     };
     const [result] = await Promise.all([run, traffic()]);
-    assertEquals([result.applied, behind, waits.length], [1, 0, 2]);
+    assertEquals([result.applied, behind, waits.length >= 2], [1, 0, true]);
     assert(reads > 0 && writes > 0);
     const [state] = await watcher.query(STATE);
     assertEquals([state.changes, state.applied, state.steps], [1500, 2, 0]);
