@@ -10,6 +10,7 @@ import { dbApplyPermissions } from "./db_apply_permissions.ts";
 import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
 import { dbMigrate } from "./db_migrate.ts";
+import { dbRotate } from "./db_rotate.ts";
 import { dbStatus } from "./db_status.ts";
 import { dbTables } from "./db_tables.ts";
 import { dbTranslate } from "./db_translate.ts";
@@ -40,6 +41,7 @@ export const COMMANDS: readonly Command[] = [
   dbStatus,
   dbMarkApplied,
   dbApplyPermissions,
+  dbRotate,
   dbClone,
   dbTranslate,
   dbTables,
