@@ -256,6 +256,11 @@ class EnvironmentPlanner {
     return this.#functions.some((fn) => this.#canLoad(fn, name));
   }
 
+  /** Returns true if the code of a function declares that the value can be any random text. */
+  #isDeclaredRandom(name: string): boolean {
+    return [...this.#reads.values()].some((reads) => reads.get(name)?.isGenerated === true);
+  }
+
   #canLoad(fn: InfraFunction, name: string): boolean {
     const read = this.#reads.get(fn)!.get(name);
     return read !== undefined && (fn.loadsSources || read.isLoaded);
@@ -282,7 +287,7 @@ class EnvironmentPlanner {
     const planned: PlannedSource = {
       ...source,
       isGenerated: source.existing === undefined && source.isSecret &&
-        (source.isGenerated === true || OWN_SECRETS.includes(name)),
+        (source.isGenerated === true || OWN_SECRETS.includes(name) || this.#isDeclaredRandom(name)),
       variable: name,
       id: this.#terraformNames.get(name)!,
       users: [...known?.users ?? [], fn.name],
