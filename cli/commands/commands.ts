@@ -23,7 +23,7 @@ import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
-import { jobsCancel, jobsList, jobsRetry, jobsShow } from "./jobs.ts";
+import { jobsCancel, jobsList, jobsRetry, jobsShow, jobsStats } from "./jobs.ts";
 import { secretsList, secretsSet } from "./secrets.ts";
 
 /** All commands in the order of the help. */
@@ -46,6 +46,7 @@ export const COMMANDS: readonly Command[] = [
   dbTranslate,
   dbTables,
   jobsList,
+  jobsStats,
   jobsShow,
   jobsRetry,
   jobsCancel,
