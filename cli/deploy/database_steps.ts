@@ -183,7 +183,10 @@ export async function grant(
 ): Promise<string | undefined> {
   const { context, plan, prefix, terraform } = deployment;
   const permissionsFolder = resolve(context.root, plan.config.permissions.dir);
-  if (!existsSync(permissionsFolder)) return undefined;
+  if (!existsSync(permissionsFolder)) {
+    requireNoLogins(deployment, `the folder ${plan.config.permissions.dir} does not exist`);
+    return undefined;
+  }
   const { account_id: account } = await terraform.readOutputs();
   const env = { ...process.env, RESOURCE_PREFIX: prefix, AWS_ACCOUNT_ID: String(account) };
   const throughFunction = await openFunction(deployment);
@@ -198,7 +201,10 @@ export async function grant(
     return describeResult(result, logins, deployment);
   }
   const found = await findStageDatabase(deployment);
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    requireNoLogins(deployment, `${plan.config.database.urlEnv} is not set in this shell`);
+    return undefined;
+  }
   const [
     { applyPermissions },
     { putLogins, readDeclaredGrants },
@@ -227,6 +233,15 @@ export async function grant(
   } finally {
     await closeDrizzleClient(database);
   }
+}
+
+/** Throws if functions would wait for an address with a login that nobody creates. */
+function requireNoLogins({ plan: { logins, config } }: Deployment, problem: string): void {
+  if (logins.length === 0) return;
+  throw new StepError(
+    `the functions need logins of their own, and ${problem}: set ${config.database.urlEnv} to the address of the ` +
+      "database for a user who may create roles, and run trellis generate permissions",
+  );
 }
 
 function describeResult(

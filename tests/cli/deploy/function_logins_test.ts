@@ -178,6 +178,12 @@ Deno.test("grant() keeps the secrets if a login is refused", async () => {
       error.message,
       /^the login notes-dev_notes_get_a was created, but the server refuses it \(SQLSTATE 28000\)\. The functions keep/,
     );
+    await withEnv({ DATABASE_URL: undefined }, () =>
+      assertRejects(
+        () => grant(deployment),
+        StepError,
+        "the functions need logins of their own, and DATABASE_URL is not set in this shell: set DATABASE_URL",
+      ));
     secrets.set("notes-dev/DATABASE_URL", "0f".repeat(32));
     await assertRejects(
       () => grant(deployment),
