@@ -131,8 +131,8 @@ async function deployStage(
     await showUrls(deployment);
     output.line(`Changed: ${(shown as ShownPlan).summary}`);
     output.line(`Go back: ${describeWayBack(deployment)}`);
+    output.line(`Time: ${describeTimes(steps)}`);
   }
-  output.line(`Time: ${describeTimes(steps)}`);
   return finish(deployment, { ...after, steps }, shown);
 }
 
