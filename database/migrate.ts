@@ -34,6 +34,7 @@ export {
   type MigrationErrorOptions,
   MigrationPlanError,
 } from "./migrations/migration_error.ts";
+export type { FunctionLogin } from "./permissions/logins.ts";
 export type { AppliedMigration, MigrationStatus } from "./migrations/plan.ts";
 export {
   checkMigrationFolder,

@@ -19,7 +19,7 @@ export {
   type EnvValue,
   type EnvVariable,
 } from "./define_env.ts";
-export { type Secret, secret, type SecretReadOptions } from "./secret.ts";
+export { type Secret, secret, type SecretOptions, type SecretReadOptions } from "./secret.ts";
 export { loadSources, type LoadSourcesOptions } from "./sources.ts";
 export { type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";
 export type { StandardIssue, StandardResult, StandardSchema } from "./standard_schema.ts";

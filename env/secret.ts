@@ -26,12 +26,24 @@ export interface SecretReadOptions {
   fresh?: boolean;
 }
 
+/** Options of {@link secret}. */
+export interface SecretOptions {
+  /**
+   * True for a secret that can be any random text, because only functions of this project know it:
+   * `trellis deploy --generate-secrets` puts 32 random bytes in hexadecimal. `trellis generate infra`
+   * reads it from the code, so it must be a literal.
+   * @default false
+   */
+  generate?: boolean;
+}
+
 /**
  * Declares a secret of the environment that is read on use. If the variable `<name>_SOURCE` names a
  * secret of AWS Secrets Manager or a parameter of SSM, the value is read from there and kept for the
  * time limit of `loadSources`; otherwise it is the value of the variable.
  *
  * @param name The variable's name.
+ * @param options Whether it can be any random text.
  * @returns The secret. Nothing is read until `get` is called.
  *
  * @example
@@ -44,10 +56,10 @@ export interface SecretReadOptions {
  * console.log((await apiKey.get()).length, JSON.stringify(apiKey)); // 5 "[REDACTED]"
  * ```
  */
-export function secret(name: string): Secret {
+export function secret(name: string, options: SecretOptions = {}): Secret {
   return record(
     "secret",
-    [name],
+    [name, options],
     Object.freeze({
       name,
       async get({ fresh = false }: SecretReadOptions = {}): Promise<string> {

@@ -95,6 +95,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     what: "changes of the program that a test must notice",
     program: ["scripts/mutation.ts"],
   },
+  deployments: {
+    what: "a project from its first deployment to its end, on an emulator of AWS",
+    tests: ["tests/emulator/deployment.ts"],
+  },
   consumers: {
     what: "the packed package on every Node, Bun and TypeScript, and by every package manager",
     tests: ["tests/consumers"],

@@ -11,6 +11,7 @@ import { dbApplyPermissions } from "./db_apply_permissions.ts";
 import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
 import { dbMigrate } from "./db_migrate.ts";
+import { dbRotate } from "./db_rotate.ts";
 import { dbStatus } from "./db_status.ts";
 import { dbTables } from "./db_tables.ts";
 import { dbTranslate } from "./db_translate.ts";
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   dbStatus,
   dbMarkApplied,
   dbApplyPermissions,
+  dbRotate,
   dbClone,
   dbTranslate,
   dbTables,

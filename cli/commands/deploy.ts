@@ -8,7 +8,12 @@ import { runSmokeRequest } from "../deploy/smoke.ts";
 import { buildFunctions, checkSources, requireClients } from "../deploy/source_steps.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
-import { type DeploymentStep, runSteps, type StepReport } from "../deploy/run_steps.ts";
+import {
+  type DeploymentStep,
+  describeTimes,
+  runSteps,
+  type StepReport,
+} from "../deploy/run_steps.ts";
 import {
   confirmPlan,
   createApplySteps,
@@ -112,12 +117,17 @@ async function deployStage(
   const { createCompatSteps } = await import("../deploy/compat_step.ts");
   const compat = createCompatSteps(deployment);
   if (options.plan !== true) await requireClients(deployment);
+  // Terraform prepares the state while the sources are checked and built
+  const prepared = initState(deployment);
+  prepared.catch(() => {});
   const before = await runSteps([
     { name: "check", run: () => checkSources(deployment, generatePermissions) },
     { name: "build", run: () => buildFunctions(deployment, build) },
     { name: "compat", run: () => compat.check() },
-    { name: "plan", run: async () => (shown = await showPlan(deployment)).summary },
+    { name: "plan", run: async () => (shown = await showPlan(deployment, {}, prepared)).summary },
   ], output);
+  // no Terraform is left running after a failure
+  await prepared.catch(() => {});
   if (shown === undefined) return finish(deployment, before);
   if (options.plan === true) return finish(deployment, before, shown);
   if (!await confirmPlan(deployment, shown)) {
@@ -128,8 +138,20 @@ async function deployStage(
     output,
     checkLock,
   );
-  if (after.failed === undefined) await showUrls(deployment);
-  return finish(deployment, { ...after, steps: [...before.steps, ...after.steps] }, shown);
+  const steps = [...before.steps, ...after.steps];
+  if (after.failed === undefined) {
+    await showUrls(deployment);
+    output.line(`Changed: ${(shown as ShownPlan).summary}`);
+    output.line(`Go back: ${describeWayBack(deployment)}`);
+    output.line(`Time: ${describeTimes(steps)}`);
+  }
+  return finish(deployment, { ...after, steps }, shown);
+}
+
+function describeWayBack({ plan: { config: { infra } }, stage }: Deployment): string {
+  return infra.release === undefined
+    ? "deploy the commit before"
+    : `trellis deploy --stage ${stage.name} --rollback`;
 }
 
 /** The outputs with addresses of the stage. */

@@ -30,7 +30,8 @@ async function list(context: CommandContext): Promise<CommandResult> {
   const { output } = context;
   const found = await readStageSecrets(context);
   if ("exitCode" in found) return found;
-  const { stage, sources, values } = found;
+  const { stage, values } = found;
+  const sources = [...found.sources, ...found.logins];
   const states = await Promise.all(sources.map((source) => values.find(source)));
   const exitCode = states.every((state) => state === "set") ? ExitCode.Done : ExitCode.Found;
   if (sources.length === 0) output.line("No function reads a secret or parameter.");
@@ -133,6 +134,8 @@ async function readValue(context: CommandContext, name: string): Promise<string>
 interface StageSecrets {
   readonly stage: string;
   readonly sources: readonly PlannedSource[];
+  /** Addresses of single functions, which `trellis deploy` puts. */
+  readonly logins: readonly PlannedSource[];
   readonly values: SecretValues;
 }
 
@@ -151,11 +154,20 @@ async function readStageSecrets(
     import("../infra/plan_files.ts"),
     import("../stages/stage_settings.ts"),
   ]);
-  const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
+  const { errors, projectName, secrets, logins, config } = await planFiles({
+    root,
+    options,
+    output,
+  });
   if (errors.length > 0) {
     for (const error of errors) output.error(formatDiagnostic(error));
     return { exitCode: ExitCode.Found, errors };
   }
   const region = getStageRegion(resolveStage(config.infra, projectName, stage));
-  return { stage, sources: secrets, values: openSecretValues(`${projectName}-${stage}`, region) };
+  return {
+    stage,
+    sources: secrets,
+    logins,
+    values: openSecretValues(`${projectName}-${stage}`, region),
+  };
 }

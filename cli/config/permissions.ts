@@ -1,5 +1,5 @@
 import type { DatabaseOperation } from "../../database/queries/table_permission.ts";
-import { type Check, isObject, isText, type SettingsGroup } from "./setting_rules.ts";
+import { type Check, isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";
 
 /** Operations that a function may perform on a table. */
 export interface ConfiguredGrant {
@@ -26,6 +26,13 @@ export interface PermissionsSettings {
    * @default "fn_"
    */
   rolePrefix?: string;
+  /**
+   * `"function"`: each function signs in to PostgreSQL with a login of its own, whose address is its
+   * own secret. `"shared"`: all functions sign in with the login in the stage's address, which grants
+   * do not bound: for poolers with a list of users of their own.
+   * @default "function"
+   */
+  logins?: "function" | "shared";
   /**
    * Additional grants by function name. For a function listed here, code that cannot be resolved is
    * a warning instead of an error: the list is assumed to be complete.
@@ -60,12 +67,14 @@ export const PERMISSIONS_SETTINGS = {
         typeof value === "string" && /^(?:[a-z][a-z0-9_]{0,30})?$/.test(value) &&
         !value.startsWith("pg_"),
     ],
+    logins: oneOf("function", "shared"),
     functions: ["an object: { FunctionName: [{ table, operations }] }", isGrantTable],
   },
   defaults: {
     dir: "permissions",
     terraformFile: "infra/database_roles.tf",
     rolePrefix: "fn_",
+    logins: "function",
     functions: {} as Record<string, ConfiguredGrant[]>,
   },
 } as const satisfies SettingsGroup<PermissionsSettings, PermissionsSettings>;

@@ -11,6 +11,7 @@ import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
 import { type Deployment, runCommand, StepError } from "./deployment.ts";
+import { createAddressTrial, describeSharedLogins, giveLogins } from "./function_logins.ts";
 import { grantInFunction, migrateInFunction } from "./migrate_in_function.ts";
 import { type MigrationFunction, openMigrationFunction } from "./migration_function.ts";
 
@@ -170,38 +171,84 @@ async function requireTables(
 }
 
 /**
- * Applies the generated roles and grants.
+ * Applies the generated roles and grants, and gives each function its login.
  *
+ * @param options With `isRotation`, every function gets another password.
  * @returns One line about the result.
- * @throws {StepError} If a statement failed.
+ * @throws {StepError} If a statement failed, or a login was refused.
  */
-export async function grant(deployment: Deployment): Promise<string | undefined> {
+export async function grant(
+  deployment: Deployment,
+  options: { readonly isRotation?: boolean } = {},
+): Promise<string | undefined> {
   const { context, plan, prefix, terraform } = deployment;
   const permissionsFolder = resolve(context.root, plan.config.permissions.dir);
-  if (!existsSync(permissionsFolder)) return undefined;
+  if (!existsSync(permissionsFolder)) {
+    requireNoLogins(deployment, `the folder ${plan.config.permissions.dir} does not exist`);
+    return undefined;
+  }
   const { account_id: account } = await terraform.readOutputs();
   const env = { ...process.env, RESOURCE_PREFIX: prefix, AWS_ACCOUNT_ID: String(account) };
   const throughFunction = await openFunction(deployment);
   if (throughFunction !== undefined) {
     const { fn, digest } = throughFunction;
-    return await grantInFunction(fn, { digest, variables: pickVariables(permissionsFolder, env) });
+    const request = { digest, variables: pickVariables(permissionsFolder, env) };
+    const result = await grantInFunction(fn, request);
+    const logins = await giveLogins(deployment, {
+      put: async (logins) => void await grantInFunction(fn, { ...request, logins }),
+      tryAddress: () => Promise.resolve({ isReached: false }),
+    }, options);
+    return describeResult(result, logins, deployment);
   }
   const found = await findStageDatabase(deployment);
-  if (found === undefined) return undefined;
-  const [{ applyPermissions }, { closeDrizzleClient }] = await Promise.all([
+  if (found === undefined) {
+    requireNoLogins(deployment, `${plan.config.database.urlEnv} is not set in this shell`);
+    return undefined;
+  }
+  const [
+    { applyPermissions },
+    { putLogins, readDeclaredGrants },
+    { closeDrizzleClient, withSession },
+  ] = await Promise.all([
     import("../../database/permissions/apply.ts"),
+    import("../../database/permissions/logins.ts"),
     import("../../database/providers/client.ts"),
   ]);
   const database = found.target.config;
   try {
-    const { applied, skipped, errors } = await applyPermissions({
-      permissionsFolder,
-      database,
-      env,
-    });
+    const files = { permissionsFolder, database, env };
+    const { applied, skipped, errors } = await applyPermissions(files);
     if (errors.length > 0) throw new StepError(errors.join("\n"));
-    return `${applied} applied, ${skipped} unchanged`;
+    const grants = plan.logins.length === 0
+      ? []
+      : await withSession(database, (session) => readDeclaredGrants(session, files));
+    const logins = await giveLogins(deployment, {
+      put: async (logins) => {
+        const missing = await putLogins(files, logins);
+        if (missing.length > 0) throw new StepError(missing.join("\n"));
+      },
+      tryAddress: createAddressTrial(database, grants),
+    }, options);
+    return describeResult(`${applied} applied, ${skipped} unchanged`, logins, deployment);
   } finally {
     await closeDrizzleClient(database);
   }
+}
+
+/** Throws if functions would wait for an address with a login that nobody creates. */
+function requireNoLogins({ plan: { logins, config } }: Deployment, problem: string): void {
+  if (logins.length === 0) return;
+  throw new StepError(
+    `the functions need logins of their own, and ${problem}: set ${config.database.urlEnv} to the address of the ` +
+      "database for a user who may create roles, and run trellis generate permissions",
+  );
+}
+
+function describeResult(
+  grants: string,
+  logins: string | undefined,
+  deployment: Deployment,
+): string {
+  const parts = logins === undefined ? grants : `${grants}; ${logins}`;
+  return `${parts}${describeSharedLogins(deployment)}`;
 }

@@ -74,20 +74,26 @@ export async function migrateInFunction(
 /**
  * Applies the permission files through the migration function.
  *
- * @param request Files, and values of their variables.
+ * @param request Files, values of their variables, and logins of functions to create or change.
  * @returns One line about the result.
  * @throws {StepError} If a statement failed.
  */
 export async function grantInFunction(
   fn: MigrationFunction,
-  request: { readonly digest: string; readonly variables: Readonly<Record<string, string>> },
+  request: Omit<Extract<MigrationRequest, { action: "grants" }>, "action">,
 ): Promise<string> {
-  const { applied, skipped, errors } = await repeat<MigrationGrantsResponse>(
+  const { applied, skipped, errors, logins } = await repeat<MigrationGrantsResponse>(
     fn,
     { action: "grants", ...request },
     systemClock,
   );
   if (errors.length > 0) throw new StepError(errors.join("\n"));
+  const wanted = request.logins?.length ?? 0;
+  if (wanted > 0 && logins !== wanted) {
+    throw new StepError(
+      `${fn.name} is older than this command and created no logins: deploy again`,
+    );
+  }
   return `${applied} applied, ${skipped} unchanged`;
 }
 

@@ -32,14 +32,16 @@ export interface ShownPlan {
 /**
  * Prepares the state of the stage, plans, and prints what the reader should look at.
  *
+ * @param prepared Ends when the state is prepared, if this has begun before.
  * @throws {StepError} If the state belongs to another stage.
  */
 export async function showPlan(
   deployment: Deployment,
   request: PlanRequest = {},
+  prepared: Promise<void> = initState(deployment),
 ): Promise<ShownPlan> {
   const { context: { output }, terraform } = deployment;
-  await initState(deployment);
+  await prepared;
   const saved = await terraform.plan(request);
   const changes = describeChanges(saved.changes);
   for (const line of renderChanges(changes, output)) output.line(line);

@@ -70,10 +70,11 @@ export async function sendSmokeRequest(
     if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-      await response.body?.cancel();
+      const text = await response.text();
       if (response.status < 400) return `GET ${url}: ${response.status}`;
       const id = response.headers.get("x-correlation-id");
-      problem = `${response.status}${id === null ? "" : ` (correlation id ${id})`}`;
+      const facts = [...listDown(text), ...id === null ? [] : [`correlation id ${id}`]];
+      problem = `${response.status}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
     } catch (error) {
       problem = (error as Error).message;
     }
@@ -84,4 +85,15 @@ export async function sendSmokeRequest(
         canRollBack ? "with trellis deploy --rollback" : "by deploying the commit before"
       }`,
   );
+}
+
+/** Lists the parts that a health route reports as down: `{ "database": "down" }`. No other text is shown. */
+function listDown(text: string): string[] {
+  try {
+    return Object.entries(JSON.parse(text) ?? {}).flatMap(([part, state]) =>
+      state === "down" && part !== "status" && /^\w{1,40}$/.test(part) ? [`${part} is down`] : []
+    );
+  } catch {
+    return [];
+  }
 }

@@ -69,7 +69,7 @@ export function renderPermissionFiles(
  *
  * @returns At most 63 characters; a longer name is cut and gets a hash as a suffix.
  */
-function getRoleName(functionName: string, prefix: string): string {
+export function getRoleName(functionName: string, prefix: string): string {
   const name = prefix + snakeCase(functionName);
   if (name.length <= MAX_NAME) return name;
   const hash = createHash("sha256").update(functionName).digest("hex").slice(0, 8);

@@ -24,6 +24,8 @@ export interface DatabaseAccess {
   readonly policies: Readonly<Record<string, Expression>>;
   /** True if the function must run in the network of the server. */
   readonly isInNetwork: boolean;
+  /** Variable whose value is an address with a login of the function's own. */
+  readonly loginVariable?: string;
   /** Variable with the user of the database that a migration function signs in as with IAM. */
   readonly iamUserVariable?: string;
   /** What the files lack, if the function uses a database that they do not describe. */
@@ -45,10 +47,16 @@ const USUAL_NAMES: ReadonlyMap<string, ClientField> = new Map([
   ["DATABASE_USERNAME", "username"],
 ]);
 
-/** Plans how a function reaches its database, from the client's configuration in the sources. */
+/**
+ * Plans how a function reaches its database, from the client's configuration in the sources.
+ *
+ * @param loginVariable Variable with the address of the database that grants are applied to, if
+ * functions get logins of their own.
+ */
 export function planDatabaseAccess(
   fn: InfraFunction,
   setting: InfraSettings["database"],
+  loginVariable?: string,
 ): DatabaseAccess {
   const fields = listFields(fn);
   const kind = setting ?? deriveKind(fn.database, fields);
@@ -56,7 +64,7 @@ export function planDatabaseAccess(
     case "distsql":
       return planCluster(fn, fields);
     case "postgres":
-      return planServer(fn, fields);
+      return planServer(fn, fields, loginVariable);
     case "data-api":
       return planDataApi(fn, fields);
     case "none":
@@ -116,7 +124,11 @@ const ADDRESS: ReadonlyMap<ClientField, boolean> = new Map([
   ["password", true],
 ]);
 
-function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>): DatabaseAccess {
+function planServer(
+  fn: InfraFunction,
+  fields: ReadonlyMap<string, ClientField>,
+  loginVariable = "",
+): DatabaseAccess {
   if (!has(fields, "connectionString") && !has(fields, "host")) {
     return connects(fn) ? warnUnconfigured("connectionString or host") : NONE;
   }
@@ -144,6 +156,10 @@ function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>)
     required,
     policies,
     isInNetwork: isInNetwork(fn),
+    loginVariable: fn.usesDatabase && !isMigrationFunction(fn) &&
+        fields.get(loginVariable) === "connectionString"
+      ? loginVariable
+      : undefined,
     iamUserVariable,
   };
 }

@@ -54,6 +54,10 @@ export interface Environments {
   readonly variables: readonly TerraformVariable[];
   /** Secrets and parameters that the functions read, by variable. */
   readonly sources: readonly PlannedSource[];
+  /** The addresses with which single functions sign in to the database, by function. */
+  readonly logins: readonly PlannedSource[];
+  /** Functions that sign in to the database with the login of others. */
+  readonly sharedLogins: readonly string[];
   /** Errors, with the function that they concern. */
   readonly errors: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -68,14 +72,17 @@ export interface Environments {
  * Terraform variable for each required variable without a value. Optional variables without a value
  * are omitted. Values of secrets are never written.
  *
+ * @param loginVariable Variable with the address of the database that grants are applied to, if
+ * functions get logins of their own.
  * @returns Values, policies and variables.
  */
 export function planEnvironments(
   functions: readonly InfraFunction[],
   settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">,
   names: ResourceNames,
+  loginVariable?: string,
 ): Environments {
-  return new EnvironmentPlanner(functions, settings, names).plan();
+  return new EnvironmentPlanner(functions, settings, names, loginVariable).plan();
 }
 
 class EnvironmentPlanner {
@@ -88,17 +95,19 @@ class EnvironmentPlanner {
   readonly #errors: Problem[] = [];
   readonly #wanted = new Map<string, WantedVariable>();
   readonly #sources = new Map<string, PlannedSource>();
+  readonly #logins: PlannedSource[] = [];
 
   constructor(
     functions: readonly InfraFunction[],
     settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">,
     names: ResourceNames,
+    loginVariable?: string,
   ) {
     this.#functions = functions;
     this.#settings = settings;
     this.#names = names;
     this.#accesses = new Map(
-      functions.map((fn) => [fn, planDatabaseAccess(fn, settings.database)]),
+      functions.map((fn) => [fn, planDatabaseAccess(fn, settings.database, loginVariable)]),
     );
     this.#reads = new Map(
       functions.map((fn) => [fn, listReads(fn, this.#accesses.get(fn)!.required)]),
@@ -120,6 +129,8 @@ class EnvironmentPlanner {
       terraformNames: this.#terraformNames,
       unread: shared.filter((name) => !read.has(name)).sort(),
       sources: [...this.#sources.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
+      logins: this.#logins,
+      sharedLogins: this.#listSharedLogins(),
       variables: [...this.#listWanted(), ...listDatabaseVariables(this.#accesses.values())],
       warnings: this.#functions.flatMap((fn) => {
         const { warning } = this.#accesses.get(fn)!;
@@ -146,6 +157,15 @@ class EnvironmentPlanner {
     }
   }
 
+  #listSharedLogins(): string[] {
+    const own = new Set(this.#logins.map(({ owner }) => owner));
+    return this.#functions.filter((fn) => {
+      const { kind, policies } = this.#accesses.get(fn)!;
+      return (kind === "postgres" || kind === "data-api") && fn.usesDatabase &&
+        !(IAM_POLICY in policies) && !own.has(fn.name);
+    }).map(({ name }) => name);
+  }
+
   #listRead(): Set<string> {
     return new Set([...this.#reads.values()].flatMap((reads) => [...reads.keys()]));
   }
@@ -161,8 +181,9 @@ class EnvironmentPlanner {
       const found = this.#planVariable(fn, name, access);
       if (found === undefined) continue;
       if ("service" in found) {
-        values[name + SOURCE_SUFFIX] = renderSourceValue(found);
-        sources.push(found);
+        const source = name === access.loginVariable ? this.#chooseLogin(fn, found) : found;
+        values[name + SOURCE_SUFFIX] = renderSourceValue(source);
+        sources.push(source);
         continue;
       }
       values[name] = found.value;
@@ -176,6 +197,20 @@ class EnvironmentPlanner {
     if (sources.length > 0) policies[SOURCES_POLICY] = renderSourcePolicy(sources);
     const { kind, isInNetwork } = access;
     return { values, policies, usesCluster: kind === "distsql", isInNetwork };
+  }
+
+  /** Returns the function's own address. A secret that others manage remains what it is. */
+  #chooseLogin({ id, name }: InfraFunction, shared: PlannedSource): PlannedSource {
+    if (shared.existing !== undefined) return shared;
+    const own = {
+      ...shared,
+      isSecret: true,
+      id: `${shared.id}__${id}`,
+      owner: name,
+      users: [name],
+    };
+    this.#logins.push(own);
+    return own;
   }
 
   #addMailPolicy(fn: InfraFunction, policies: Record<string, Expression>): void {
@@ -221,6 +256,11 @@ class EnvironmentPlanner {
     return this.#functions.some((fn) => this.#canLoad(fn, name));
   }
 
+  /** Returns true if the code of a function declares that the value can be any random text. */
+  #isDeclaredRandom(name: string): boolean {
+    return [...this.#reads.values()].some((reads) => reads.get(name)?.isGenerated === true);
+  }
+
   #canLoad(fn: InfraFunction, name: string): boolean {
     const read = this.#reads.get(fn)!.get(name);
     return read !== undefined && (fn.loadsSources || read.isLoaded);
@@ -247,7 +287,7 @@ class EnvironmentPlanner {
     const planned: PlannedSource = {
       ...source,
       isGenerated: source.existing === undefined && source.isSecret &&
-        (source.isGenerated === true || OWN_SECRETS.includes(name)),
+        (source.isGenerated === true || OWN_SECRETS.includes(name) || this.#isDeclaredRandom(name)),
       variable: name,
       id: this.#terraformNames.get(name)!,
       users: [...known?.users ?? [], fn.name],

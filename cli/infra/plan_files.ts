@@ -35,6 +35,10 @@ export interface FilePlan {
   readonly variables: readonly TerraformVariable[];
   /** Secrets and parameters that the functions read. */
   readonly secrets: readonly PlannedSource[];
+  /** The addresses with which single functions sign in to the database. */
+  readonly logins: readonly PlannedSource[];
+  /** Functions that sign in to the database with the login of others. */
+  readonly sharedLogins: readonly string[];
   readonly errors: readonly Finding[];
   readonly warnings: readonly Finding[];
   /** Empty if there are errors. */
@@ -77,7 +81,8 @@ export async function planFiles(
   if (settingErrors.length > 0) {
     const errors = [...sources.errors, ...settingErrors.map(locate)];
     const { warnings } = sources;
-    return { ...common, variables: [], secrets: [], errors, warnings, changes: [] };
+    const none = { variables: [], secrets: [], logins: [], sharedLogins: [], changes: [] };
+    return { ...common, ...none, errors, warnings };
   }
   const rendered = renderInfra({
     functions: sources.functions,
@@ -85,6 +90,7 @@ export async function planFiles(
     projectName,
     distDir: toPortablePath(resolve(root, dir), resolve(root, config.build.dir)),
     moduleSource: modules.getSource,
+    loginVariable: config.permissions.logins === "shared" ? undefined : config.database.urlEnv,
   });
   const roleFile = toProjectPath(root, config.permissions.terraformFile);
   const found = [...rendered.errors, ...findMissingRoles(root, dir, roleFile, rendered.withRole)];
@@ -98,6 +104,8 @@ export async function planFiles(
     ...common,
     variables: rendered.variables,
     secrets: rendered.sources,
+    logins: rendered.logins,
+    sharedLogins: rendered.sharedLogins,
     errors,
     warnings: [
       ...sources.warnings,

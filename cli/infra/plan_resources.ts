@@ -13,6 +13,11 @@ export interface PlanOptions {
   /** The setting `infra`. */
   readonly infra: ResolvedConfig["infra"];
   readonly projectName: string;
+  /**
+   * Variable with the address of the database that grants are applied to, if functions get logins of
+   * their own.
+   */
+  readonly loginVariable?: string;
   /** Folder of the bundles, relative to the Terraform files. */
   readonly distDir: string;
   /** Returns the `source` of a module block. */
@@ -76,7 +81,7 @@ export function planResources(options: PlanOptions): ResourcePlan {
     push: new Map(Object.keys(infra.pushPlatforms).map((name) => [name, toIdentifier(name)])),
     hasWebSocket: sockets.length > 0,
     hasApi: routes.length > 0,
-  });
+  }, options.loginVariable);
   const modules = new Set<string>();
   return {
     ...rest,

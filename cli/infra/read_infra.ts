@@ -310,6 +310,7 @@ function joinReads(fn: LoadedFunction, reads: readonly VariableRead[]): Environm
       isRequired: all.some(({ isRequired }) => isRequired),
       isSecret: all.some(({ isSecret }) => isSecret),
       isLoaded: all.every(({ isLoaded }) => isLoaded),
+      ...all.some(({ isGenerated }) => isGenerated) && { isGenerated: true },
       ...bucketUses && { bucketUses },
       ...node && { file: fn.getPlace(node).file },
     };

@@ -67,6 +67,10 @@ export interface RenderedInfra {
   readonly variables: readonly TerraformVariable[];
   /** Secrets and parameters that the functions read. */
   readonly sources: readonly PlannedSource[];
+  /** The addresses with which single functions sign in to the database. */
+  readonly logins: readonly PlannedSource[];
+  /** Functions that sign in to the database with the login of others. */
+  readonly sharedLogins: readonly string[];
   /** Functions whose database role the files refer to. */
   readonly withRole: readonly string[];
   readonly errors: readonly Problem[];
@@ -99,6 +103,8 @@ export function renderInfra(options: PlanOptions): RenderedInfra {
     modules: plan.modules,
     variables: environments.variables,
     sources: environments.sources,
+    logins: environments.logins,
+    sharedLogins: environments.sharedLogins,
     withRole: functions.map(({ name }) => name).filter((name) =>
       Object.values(getEnvironment(name).values).some(isRole)
     ),
@@ -151,7 +157,7 @@ function listSharedFiles(plan: ResourcePlan): Record<string, HclBlock[]> {
       ? []
       : renderMail(infra.mail.identity, functions, plan.topics),
     "release.tf": renderRelease(plan),
-    "secrets.tf": renderSources(environments.sources),
+    "secrets.tf": renderSources([...environments.sources, ...environments.logins]),
     "api.tf": renderGateway(plan),
     "cdn.tf": renderCdn(plan),
     "repositories.tf": renderRepositories(infra.repositories),

@@ -33,6 +33,15 @@ export interface PlannedSource extends VariableSource {
   readonly id: string;
   /** Names of the functions that read it. */
   readonly users: readonly string[];
+  /** The function whose own value it is: the address with which it signs in to the database. */
+  readonly owner?: string;
+}
+
+/** Returns the name of a source of the stage below the stage's prefix: `DATABASE_URL/NotesGet`. */
+export function getSourceName(
+  { variable, owner }: Pick<PlannedSource, "variable" | "owner">,
+): string {
+  return owner === undefined ? variable : `${variable}/${owner}`;
 }
 
 /** Name of the policy that lets a function read its sources. */
@@ -44,10 +53,13 @@ const ACCOUNT = "${module.core.region}:${module.core.account_id}";
 
 /** Renders the value of the variable that names a source. */
 export function renderSourceValue(
-  { service, existing, field, id, variable }: PlannedSource,
+  source: PlannedSource,
 ): HclValue {
+  const { service, existing, field, id } = source;
   if (service === "ssm") {
-    return existing === undefined ? expression(`"ssm:/${PREFIX}/${variable}"`) : `ssm:${existing}`;
+    return existing === undefined
+      ? expression(`"ssm:/${PREFIX}/${getSourceName(source)}"`)
+      : `ssm:${existing}`;
   }
   const suffix = field === undefined ? "" : `#${field}`;
   return existing === undefined
@@ -82,11 +94,12 @@ const READS = [
   ["ssm", "ReadParameters", "ssm:GetParameters"],
 ] as const;
 
-function renderArn({ service, existing, id, variable }: PlannedSource): HclValue {
+function renderArn(source: PlannedSource): HclValue {
+  const { service, existing, id } = source;
   if (existing?.startsWith("arn:")) return existing;
   if (service === "secretsmanager") return expression(`aws_secretsmanager_secret.${id}.arn`);
   const path = existing === undefined
-    ? `/${PREFIX}/${variable}`
+    ? `/${PREFIX}/${getSourceName(source)}`
     : quote(`${existing.startsWith("/") ? "" : "/"}${existing}`).slice(1, -1);
   return expression(`"arn:${PARTITION}:ssm:${ACCOUNT}:parameter${path}"`);
 }
@@ -111,16 +124,17 @@ export function renderSources(sources: readonly PlannedSource[]): HclBlock[] {
   );
   return [
     ...named ? [block("data", ["aws_partition", "sources"])] : [],
-    ...secrets.map(({ id, variable, kmsKeyArn, users }) =>
-      resource("aws_secretsmanager_secret", id, {
-        name: expression(`"${PREFIX}/${variable}"`),
+    ...secrets.map((source) => {
+      const { id, variable, kmsKeyArn, users } = source;
+      return resource("aws_secretsmanager_secret", id, {
+        name: expression(`"${PREFIX}/${getSourceName(source)}"`),
         description: `${variable} of ${users.join(", ")}.`.slice(0, MAX_DESCRIPTION),
         kms_key_id: kmsKeyArn,
         // a preview stage can be created again under its name at once
         recovery_window_in_days: expression("local.is_disposable ? 0 : 30"),
         tags: TAGS,
-      })
-    ),
+      });
+    }),
   ];
 }
 

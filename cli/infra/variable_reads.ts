@@ -15,6 +15,8 @@ export interface EnvironmentVariable {
   readonly isSecret: boolean;
   /** True if it is only read by `secret`, which loads the value from the variable's source. */
   readonly isLoaded: boolean;
+  /** True if `secret` declares that it can be any random text. */
+  readonly isGenerated?: boolean;
   /**
    * What happens to the bucket that the variable names. Omitted if the variable is also read outside of `defineUpload`:
    * then it is not known.
@@ -118,8 +120,24 @@ export function findVariableReads(
     }
     const names = new NameFinder(fn);
     names.find(args[0]);
-    for (const name of names.names) reads.push({ ...READERS[reader], name, node });
+    const isGenerated = reader === "secret" && findGenerate(args[1]);
+    for (const name of names.names) {
+      reads.push({ ...READERS[reader], name, node, ...isGenerated && { isGenerated } });
+    }
     unresolved.push(...names.unresolved);
+  }
+
+  /** Returns the option `generate` of a secret. */
+  function findGenerate(options: AnyNode | undefined): boolean {
+    if (options === undefined) return false;
+    const known = fn.evaluate(options);
+    const { generate = false } = (known.isKnown ? known.value ?? {} : {}) as { generate?: unknown };
+    if (known.isKnown && typeof generate === "boolean") return generate;
+    unresolved.push({
+      place: fn.getPlace(options),
+      message: "the option generate of secret() must be a literal: true or false",
+    });
+    return false;
   }
 
   function addDefinition({ node, args }: PackageUse): void {

@@ -100,7 +100,7 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
     packages: [SECRETS_CLIENT, "postgres"],
     tools: [],
     infra: [],
-    hasRoles: false,
+    hasRoles: true,
     envExample: "# Deployed only: postgres://user:password@host:5432/database\nDATABASE_URL=\n",
   },
   "aurora-dsql": {
@@ -123,7 +123,7 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
     packages: [SECRETS_CLIENT, "@neondatabase/serverless"],
     tools: [],
     infra: [],
-    hasRoles: false,
+    hasRoles: true,
     envExample:
       "# Deployed only: postgres://user:password@host/database, for functions with the host that ends with -pooler\nDATABASE_URL=\n",
   },

@@ -47,7 +47,7 @@ const API: ProjectTemplate = {
   config: {
     environment: [],
     infra: [],
-    budgets: '{ "*": 440_000, Health: 200_000 }',
+    budgets: '{ "*": 440_000 }',
   },
   packages: [],
   envExample: "",
@@ -77,7 +77,7 @@ const NOTES: ProjectTemplate = {
   config: {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
     infra: [],
-    budgets: '{ "*": 450_000, AuthByProxy: 1_500_000, Health: 200_000 }',
+    budgets: '{ "*": 450_000, AuthByProxy: 1_500_000 }',
   },
   packages: [SECRETS_CLIENT, "better-auth"],
   envExample: AUTH_ENV_EXAMPLE,
@@ -153,7 +153,7 @@ const JOBS: ProjectTemplate = {
   config: {
     environment: [],
     infra: ['functions: { IdempotencyCleanup: { schedule: "rate(1 day)" } },'],
-    budgets: '{ "*": 480_000, Health: 200_000 }',
+    budgets: '{ "*": 480_000 }',
   },
   packages: [],
   envExample: "",

@@ -1,6 +1,6 @@
 import { ciFiles } from "./ci_files.ts";
 import { renderConfig } from "./config_file.ts";
-import { COMMON_FILES } from "./common_files.ts";
+import { commonFiles } from "./common_files.ts";
 import { denoFiles } from "./deno_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import {
@@ -73,7 +73,7 @@ export function createProjectFiles(
     "trellis.config.ts": renderConfig(name, chosen.config, target, withCi),
     "README.md": renderReadme(name, chosen, target, commands),
     "src/database.ts": target.source,
-    ...COMMON_FILES,
+    ...commonFiles(chosen.example !== undefined),
     ...chosen.files,
     ...withCi ? ciFiles(name, runtime, { manager, database }) : {},
   };

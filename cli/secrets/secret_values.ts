@@ -1,6 +1,6 @@
 import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../../env/optional_package.ts";
-import type { PlannedSource } from "../infra/sources.ts";
+import { getSourceName, type PlannedSource } from "../infra/sources.ts";
 
 const LIMIT_MS = 30_000;
 const SECRETS_LIMIT = { service: "AWS Secrets Manager", limitMs: LIMIT_MS };
@@ -54,8 +54,8 @@ export function openSecretValues(
     );
     return { ...library, client: limitClient(new library.SSMClient(settings), PARAMETERS_LIMIT) };
   };
-  const getName = ({ service, existing, variable }: PlannedSource) =>
-    existing ?? `${service === "ssm" ? "/" : ""}${prefix}/${variable}`;
+  const getName = (source: PlannedSource) =>
+    source.existing ?? `${source.service === "ssm" ? "/" : ""}${prefix}/${getSourceName(source)}`;
 
   async function find(source: PlannedSource): Promise<"set" | "empty" | "missing"> {
     if (source.service === "ssm") {
@@ -112,7 +112,10 @@ export function openSecretValues(
     const { client, DeleteParametersCommand, paginateGetParametersByPath } = await loadParameters();
     const names: string[] = [];
     for await (
-      const { Parameters = [] } of paginateGetParametersByPath({ client }, { Path: `/${prefix}` })
+      const { Parameters = [] } of paginateGetParametersByPath(
+        { client },
+        { Path: `/${prefix}`, Recursive: true },
+      )
     ) {
       names.push(...Parameters.flatMap(({ Name }) => Name ?? []));
     }

@@ -204,7 +204,7 @@ function isTakenBefore(
 }
 
 /** Returns the reason of a failure, without values. */
-function getReason(error: unknown): string {
+export function getReason(error: unknown): string {
   return describeDriverError(error) ??
     (isAppError(error) ? error.message : "the connection failed");
 }

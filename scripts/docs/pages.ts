@@ -51,7 +51,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Build, test, deploy",
-    paths: ["deployment", "bundling", "openapi", "client", "react", "testing"]
+    paths: ["deployment", "first_account", "bundling", "openapi", "client", "react", "testing"]
       .map((name) => `guides/${name}.md`),
   },
   {

@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startPostgres } from "../support/postgres.ts";
+import { SERVER_USER } from "../support/postgres_files.ts";
 import { hasOffline } from "../support/terraform_providers.ts";
 import { writeFiles } from "../support/temp_folder.ts";
 import { type Emulator, hasPython, startEmulator } from "./emulator.ts";
@@ -100,7 +101,7 @@ Deno.test({
     const root = join(work, "app");
     const seconds: string[] = [];
     let emulator: Emulator | undefined;
-    const postgres = await startPostgres();
+    const postgres = await startPostgres({ settings: [`hba_file=${await writeRules(work)}`] });
     try {
       emulator = await startEmulator(work);
       const otherUrl = await postgres.createDatabase("other");
@@ -113,6 +114,18 @@ Deno.test({
     }
   },
 });
+
+/** Writes the rules of a server that checks the password of everyone but its owner. */
+async function writeRules(work: string): Promise<string> {
+  const file = join(work, "hba.conf");
+  await Deno.chmod(work, 0o755);
+  await Deno.writeTextFile(
+    file,
+    "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n",
+  );
+  if (SERVER_USER.uid !== undefined) await Deno.chown(file, SERVER_USER.uid, SERVER_USER.gid!);
+  return file;
+}
 
 /** Lines of the emulator's log that are printed after a failure. */
 const MAX_LINES = 60;
@@ -176,6 +189,10 @@ async function tour(
   await step("the next deployment goes on to its end", async () => {
     const { code, text } = await trellis("deploy --stage dev --yes");
     assertEquals(code, 0, text);
+    assertMatch(
+      text,
+      /; 8 logins \(8 new, 0 unchanged\): each has signed in with its privileges\n/,
+    );
     assertMatch(text, /done smoke: GET https:\/\/\S+\/live\/health: 200/);
     [, api] = /API: (\S+)/.exec(text)!;
   });
@@ -220,6 +237,13 @@ async function tour(
   await step("the schedule has run", async () => {
     const isTick = (titles: string[]) => titles.some((title) => /^tick 20\d\d-/.test(title));
     assert(isTick(await until(listTitles, isTick)));
+  });
+
+  await step("functions get other passwords while requests are answered", async () => {
+    const { code, text } = await trellis("db rotate --stage dev");
+    assertEquals(code, 0, text);
+    assertStringIncludes(text, "; 8 logins (8 new, 0 unchanged): each has signed in");
+    assertEquals((await listTitles()).includes("posted"), true);
   });
 
   await step("a rollback brings the version before back", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isTrellis, toBareSpecifier } from "../../sources/package_specifier.ts";
 import type { SourceEditor, SourceModule } from "../../sources/edited_sources.ts";
 import type { ModulePaths } from "../../sources/module_paths.ts";
@@ -33,7 +34,7 @@ export type LabelChange = "compiled" | "omittable" | undefined;
 export class SchemaLabels {
   readonly #paths: ModulePaths;
   readonly #candidates = new Map<string, readonly Candidate[]>();
-  readonly #keys: string[] = [];
+  readonly #keys = new Map<number, string>();
 
   constructor(paths: ModulePaths) {
     this.#paths = paths;
@@ -41,7 +42,7 @@ export class SchemaLabels {
 
   /** Returns the file of a call with its name or position: `src/notes.ts#Note`, `src/a.ts#12:3`. */
   getKey(label: number): string {
-    return this.#keys[label];
+    return this.#keys.get(label)!;
   }
 
   /** Creates the editor that labels the calls. */
@@ -109,11 +110,22 @@ export class SchemaLabels {
     if (known !== undefined) return known;
     const found = findCalls(module).map(({ node, name }): Candidate => {
       const { file, line, column } = module.findPosition(node.start)!;
-      const label = this.#keys.push(`${file}#${name ?? `${line}:${column}`}`) - 1;
+      const label = this.#createLabel(`${file}:${node.start}:${node.end}`);
+      this.#keys.set(label, `${file}#${name ?? `${line}:${column}`}`);
       return { label, start: node.start, end: node.end };
     });
     this.#candidates.set(module.path, found);
     return found;
+  }
+
+  /**
+   * Returns a number that depends on the place of a call only: esbuild loads modules in any order, and
+   * equal sources must give equal bundles. Odd numbers are always printed with all digits.
+   */
+  #createLabel(place: string): number {
+    let label = (createHash("sha256").update(place).digest().readUInt32BE() | 1) >>> 0;
+    while (this.#keys.has(label)) label = (label + 2) >>> 0;
+    return label;
   }
 }
 

@@ -10,6 +10,7 @@ import { checkDatabaseConfig } from "../../config/check_config.ts";
 import { closeDrizzleClient } from "../../providers/client.ts";
 import type { DatabaseConfig } from "../../config/config.ts";
 import { applyPermissions } from "../../permissions/apply.ts";
+import { putLogins } from "../../permissions/logins.ts";
 import { MigrationError, MigrationLockedError } from "../migration_error.ts";
 import { type DryRunMigration, type MigrationTarget, runMigrations } from "../run.ts";
 import { getMigrationStatus } from "../status.ts";
@@ -123,7 +124,7 @@ export function defineMigrationHandler(options: MigrationHandlerOptions): Migrat
         return await migrate(target, request.budgetSeconds, context);
       case "grants":
         checkDigest(request.digest, project?.digest);
-        return await grant(target, request.variables);
+        return await grant(target, request);
       default:
         throw new ConfigurationError(
           'The request must have an action: { "action": "status" }, "migrate" or "grants"',
@@ -216,15 +217,20 @@ async function migrate(
 
 async function grant(
   { permissionsFolder, database }: ProjectFolders & MigrationTarget,
-  variables: Readonly<Record<string, string>> = {},
+  { variables = {}, logins = [] }: MigrationRequest & { action: "grants" },
 ): Promise<MigrationGrantsResponse> {
-  const { applied, skipped, errors } = await applyPermissions({
-    permissionsFolder,
-    database,
-    env: { ...environment(), ...variables },
-    logger: (message) => logInfo(message),
-  });
-  return { ok: true, action: "grants", applied, skipped, errors };
+  const config = { permissionsFolder, database, env: { ...environment(), ...variables } };
+  const logger = (message: string) => logInfo(message);
+  const { applied, skipped, errors } = await applyPermissions({ ...config, logger });
+  const isPut = errors.length === 0 && logins.length > 0;
+  return {
+    ok: true,
+    action: "grants",
+    applied,
+    skipped,
+    errors: isPut ? await putLogins(config, logins) : errors,
+    logins: isPut ? logins.length : 0,
+  };
 }
 
 /** Returns the reason of a failure, without SQL and values. */

@@ -1,4 +1,5 @@
 import type { PlanFinding } from "../../../sql/plan_finding.ts";
+import type { FunctionLogin } from "../../permissions/logins.ts";
 
 /** A request to a migration function. */
 export type MigrationRequest =
@@ -12,6 +13,8 @@ export type MigrationRequest =
     readonly digest?: string;
     /** Values of `${NAME}` in the files, besides the function's environment. */
     readonly variables?: Readonly<Record<string, string>>;
+    /** Logins of functions, to be created or to get another password, after the grants. */
+    readonly logins?: readonly FunctionLogin[];
   };
 
 /** The state of the migrations. */
@@ -74,6 +77,8 @@ export interface MigrationGrantsResponse {
   readonly skipped: number;
   /** Failed statements, one line each: file, line, SQLSTATE. */
   readonly errors: readonly string[];
+  /** Number of logins that were created or changed. */
+  readonly logins: number;
 }
 
 /** A failure. It never contains SQL or values. */

@@ -103,6 +103,51 @@ Deno.test("generate infra lets functions sign in to RDS with their own roles", a
   assertMatch(variables, /variable "database_user_arn"/);
 });
 
+/** Files of a project whose function reads an address from its source, and settings of the project. */
+function createAddressFiles(config: string): Record<string, string> {
+  return {
+    ...createFiles(""),
+    "trellis.config.ts":
+      `import { defineConfig } from "@trellis/fn/cli";\nexport default defineConfig(${config});`,
+    "src/config.ts": `import { getOptionalEnv, loadSources } from "@trellis/fn/env";
+await loadSources();
+export const CONFIG = { provider: "postgres", connectionString: getOptionalEnv("DATABASE_URL") };`,
+  };
+}
+
+Deno.test("generate infra gives each function that signs in by address a secret of its own", async () => {
+  const parameter = `environment: { DATABASE_URL: { parameter: true } }`;
+  const own = "aws_secretsmanager_secret.database_url__orders_get.arn";
+  const name = "${module.core.name_prefix}/DATABASE_URL";
+  const cases: [config: string, source: string, resource: string, secrets: string[]][] = [
+    ["{}", `secretsmanager:\${${own}}`, own, [`"${name}"`, `"${name}/OrdersGet"`]],
+    [
+      `{ permissions: { logins: "shared" } }`,
+      "secretsmanager:${aws_secretsmanager_secret.database_url.arn}",
+      "aws_secretsmanager_secret.database_url.arn",
+      [`"${name}"`],
+    ],
+    [
+      `{ infra: { ${parameter} } }`,
+      `ssm:/${name}/OrdersGet`,
+      "parameter/${module.core.name_prefix}/DATABASE_URL/OrdersGet",
+      [],
+    ],
+  ];
+  for (const [config, source, resource, secrets] of cases) {
+    await withProject(createAddressFiles(config), async (root) => {
+      assertEquals((await permissions(root)).exitCode, 0);
+      const { exitCode, stdout, stderr } = await infra(root);
+      assertEquals(exitCode, 0, stdout + stderr);
+      const fn = await readInfra(root, "fn_orders_get.tf");
+      assertStringIncludes(fn, `DATABASE_URL_SOURCE = "${source}"`);
+      assertStringIncludes(/Resource = \[[^]*?\n? *\]/.exec(fn)![0], resource);
+      const text = await readInfra(root, "secrets.tf");
+      assertEquals([...text.matchAll(/^ +name += (.*)$/gm)].map(([, found]) => found), secrets);
+    });
+  }
+});
+
 Deno.test("generate infra does not put functions with Neon in a network", async () => {
   const { fn } = await generate(
     `{ provider: "branching-pg", connectionString: getRequiredEnv("DATABASE_URL") }`,

@@ -105,7 +105,14 @@ Deno.test("migrateInFunction() gives up a transaction that is longer than the fu
 });
 
 Deno.test("grantInFunction() fails with the statements that failed", async () => {
-  const response = { ok: true, action: "grants", applied: 1, skipped: 2, errors: [] } as const;
+  const response = {
+    ok: true,
+    action: "grants",
+    applied: 1,
+    skipped: 2,
+    errors: [],
+    logins: 0,
+  } as const;
   const request = { digest: DIGEST, variables: {} };
   const respond = (errors: string[]) => answer({ status: [], migrate: [{ ...response, errors }] });
   assertEquals(await grantInFunction(respond([]), request), "1 applied, 2 unchanged");

@@ -11,7 +11,11 @@ import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../../data
 import { sql } from "../../../database/orm.ts";
 import { type LambdaServer, startLambdaServer } from "../../support/lambda_server.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { getSecretsEnvironment, startSecretsServer } from "../../support/secrets_server.ts";
+import {
+  getSecretsEnvironment,
+  type SecretsServer,
+  startSecretsServer,
+} from "../../support/secrets_server.ts";
 import { hasOffline, withProviders } from "../../support/terraform_providers.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { denoProjectFiles } from "../build/project.ts";
@@ -67,6 +71,9 @@ INSERT INTO notes VALUES (4, 'd');
 `,
 };
 
+/** The secret with the address of the function that serves the API. */
+const LOGIN_SECRET = "notes-dev/DATABASE_URL/Notes";
+
 const FAILING = "migrations/0003_more.sql";
 const FAILING_SQL =
   "ALTER TABLE notes ADD COLUMN body text;\n\nINSERT INTO notes VALUES (1, 'private', 'x');\n";
@@ -75,6 +82,7 @@ interface Scene {
   readonly root: string;
   readonly lambda: LambdaServer;
   readonly databaseUrl: string;
+  readonly secrets: SecretsServer;
   /** Whether the function of the API existed, at each invocation. */
   readonly isServing: boolean[];
   trellis(line: string): Promise<CliResult>;
@@ -129,9 +137,10 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
       for (const name of ["DATABASE_URL", "MIGRATION_DATABASE_URL"]) {
         secrets.secrets.set(`notes-dev/${name}`, databaseUrl);
       }
+      secrets.secrets.set(LOGIN_SECRET, undefined);
       await withEnv(
         variables,
-        () => use({ root, lambda, databaseUrl, isServing, trellis, readState, serve }),
+        () => use({ root, lambda, databaseUrl, secrets, isServing, trellis, readState, serve }),
       );
     });
   } finally {
@@ -226,11 +235,16 @@ Deno.test({
         assertEquals(done.exitCode, 0, `${done.stdout}\n${done.stderr}`);
         assertStringIncludes(done.stdout, `done migrations: ${NAME}: 1 applied\n`);
         assertMatch(done.stdout, /done grants: [1-9]\d* applied/);
-        assertEquals(listActions(), ["status", "migrate", "status", "grants"]);
+        assertStringIncludes(done.stdout, "; 1 login (1 new, 0 unchanged): not tried, because");
+        assertEquals(listActions(), ["status", "migrate", "status", "grants", "grants"]);
+        assertEquals(await readTitles(scene.secrets.secrets.get(LOGIN_SECRET)!), [
+          ..."abcd",
+          "private",
+        ]);
         const { addresses, text } = await readState();
         assert(addresses.includes("module.fn_notes aws_lambda_function"));
         assert(!text.includes(databaseUrl), "the state has no value of a secret");
-        assertEquals(isServing, [false, false, false, false, false, false, false, false]);
+        assertEquals(isServing, Array.from({ length: 9 }, () => false));
       });
     });
   },

@@ -303,6 +303,10 @@ Deno.test({
         ]);
         assertStringIncludes(done.stdout, "3 applied");
         assertMatch(done.stdout, /done grants: [1-9]\d* applied/);
+        assertMatch(
+          done.stdout,
+          /\nChanged: .*\nGo back: trellis deploy --stage dev --rollback\nTime: [\d.]+ s: /,
+        );
         assert((await readState("dev")).includes("aws_lambda_function"));
         assertEquals(requests, ["/health"]);
       });

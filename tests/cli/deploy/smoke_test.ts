@@ -19,7 +19,7 @@ Deno.test("sendSmokeRequest() repeats a request that fails, and reports the last
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     () =>
-      new Response("secret body", {
+      new Response('{ "status": "down", "database": "down", "key": "secret body" }', {
         status: statuses[Math.min(count++, statuses.length - 1)],
         headers: { "x-correlation-id": "c-1" },
       }),
@@ -33,7 +33,7 @@ Deno.test("sendSmokeRequest() repeats a request that fails, and reports the last
       const error = await assertRejects(
         () => sendSmokeRequest(url, { canRollBack, pauseMs: 0 }),
         StepError,
-        "500 (correlation id c-1)",
+        "500 (database is down, correlation id c-1)",
       );
       assertEquals(error.message.includes("secret body"), false);
       // --rollback refuses without gradual releases

@@ -49,3 +49,26 @@ Deno.test("generate infra refuses to generate a secret that exists", async () =>
     assertStringIncludes(stdout, "infra.environment.API_HASH.generate needs secret: true");
   });
 });
+
+Deno.test("generate infra reads from the code which secrets can be random", async () => {
+  const files = {
+    "deno.json": `{ "name": "shop" }`,
+    "src/functions/api/a.get.ts": define(
+      "defineApiHandler",
+      "{}",
+      "await Promise.all([hook, partner].map((each) => each.get()));",
+      `import { secret } from "@trellis/fn/env";
+const hook = secret("HOOK_KEY", { generate: true });
+const partner = secret("PARTNER_KEY", {});`,
+    ),
+  };
+  await withProject(files, async (root) => {
+    const { stdout, exitCode } = await infra(root, "--json");
+    assertEquals(exitCode, 0, stdout);
+    const secrets: { name: string; isGenerated: boolean }[] = JSON.parse(stdout).secrets;
+    assertEquals(secrets.map(({ name, isGenerated }) => [name, isGenerated]), [
+      ["HOOK_KEY", true],
+      ["PARTNER_KEY", false],
+    ]);
+  });
+});

@@ -154,6 +154,16 @@ for (const [what, expected, files] of CASES) {
 
 const UNTOLD: readonly (readonly [what: string, expected: string, files: Fixture])[] = [
   [
+    "a secret whose option generate is not a literal",
+    "fn.ts:3: the option generate of secret() must be a literal: true or false",
+    {
+      "fn.ts": handler(
+        `import { secret } from "@trellis/fn/env";`,
+        `secret("A", { generate: process.argv.length > 2 });`,
+      ),
+    },
+  ],
+  [
     "a helper that is handed on",
     "fn.ts:3: the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
     {
