@@ -5,6 +5,7 @@ import type { StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "./enqueue.ts";
 import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";
 import { createJobRow, type EnqueueOptions } from "./job_row.ts";
+import type { LeasedRunner } from "./run_attempt.ts";
 import { record } from "../env/recording.ts";
 
 /** Type that a schema accepts. */
@@ -68,6 +69,11 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
   readonly settings: JobSettings;
   /** The handler, to be tested apart from its worker. */
   readonly handler: JobHandler<TOutput, TTransaction>;
+  /**
+   * Runs an attempt in place of the handler, and marks the job as done itself: the turns of a workflow do.
+   * It needs `transaction: true`.
+   */
+  readonly runLeased?: LeasedRunner;
   /**
    * Adds a job in the transaction of `client`. It runs after COMMIT, and never if the transaction is
    * rolled back. The statement is not awaited: where the driver pipelines, it takes no round trip.

@@ -20,11 +20,18 @@ import { currentInvocation } from "../observability/invocation_context.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
-import { buildFinish } from "./finish.ts";
+import { buildFinish, type JobLease } from "./finish.ts";
 import { JobBusyError, JobLeaseLostError, JobMisfitError } from "./job_errors.ts";
 
 /** Runs one attempt of a job; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<void>;
+
+/** Runs an attempt that marks its job as done with {@link markDone}. */
+export type LeasedRunner = (
+  leased: LeasedJob,
+  params: JobHandlerParams<unknown, false>,
+  options: AttemptOptions,
+) => Promise<void>;
 
 /** What attempts need. */
 export interface AttemptOptions {
@@ -87,7 +94,8 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     if (active.has(leased.id)) throw new JobBusyError(leased.id);
     const params = await readParams(job, leased, metadata);
     try {
-      if (!settings.transaction) await callHandler(params);
+      if (job.runLeased !== undefined) await job.runLeased(leased, params, options);
+      else if (!settings.transaction) await callHandler(params);
       else await attemptInTransaction({ job, leased, params, callHandler }, options);
     } catch (error) {
       throw toServerError(error);
@@ -165,9 +173,18 @@ async function attemptInTransaction(
   );
 }
 
-async function markDone(
+/**
+ * Marks a job as done in a transaction.
+ *
+ * @param tx The transaction.
+ * @param lease The lease.
+ * @param keepSeconds Seconds that the row is kept.
+ * @param clock Clock of a test.
+ * @throws {JobLeaseLostError} If another worker has leased the job.
+ */
+export async function markDone(
   tx: TransactionClient,
-  { id, fence }: LeasedJob,
+  { id, fence }: JobLease,
   keepSeconds: number,
   clock: Clock | undefined,
 ): Promise<void> {
