@@ -1,11 +1,12 @@
 import { checkHandler } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
+import type { Clock } from "../core/async/clock.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import type { TransactionClient } from "../database/session/transaction.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "./enqueue.ts";
 import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";
 import { createJobRow, type EnqueueOptions } from "./job_row.ts";
-import type { LeasedRunner } from "./run_attempt.ts";
 import { record } from "../env/recording.ts";
 
 /** Type that a schema accepts. */
@@ -59,6 +60,20 @@ export type JobHandler<TOutput, TTransaction extends boolean> = (
   params: JobHandlerParams<TOutput, TTransaction>,
 ) => unknown;
 
+/** Attempt that marks its job as done itself. */
+export interface LeasedAttempt {
+  /** The lease: only its owner can mark the job as done. */
+  readonly lease: { readonly id: string; readonly fence: number };
+  /** Arguments of a handler. */
+  readonly params: JobHandlerParams<unknown, false>;
+  /** Returns the client of the worker. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** True if the attempt adds its metrics. */
+  readonly metrics: boolean;
+}
+
 /** Declared job. */
 export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends boolean = boolean> {
   /** Name of the job. */
@@ -73,7 +88,7 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
    * Runs an attempt in place of the handler, and marks the job as done itself: the turns of a workflow do.
    * It needs `transaction: true`.
    */
-  readonly runLeased?: LeasedRunner;
+  readonly runLeased?: (attempt: LeasedAttempt) => Promise<void>;
   /**
    * Adds a job in the transaction of `client`. It runs after COMMIT, and never if the transaction is
    * rolled back. The statement is not awaited: where the driver pipelines, it takes no round trip.

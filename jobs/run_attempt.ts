@@ -26,13 +26,6 @@ import { JobBusyError, JobLeaseLostError, JobMisfitError } from "./job_errors.ts
 /** Runs one attempt of a job; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<void>;
 
-/** Runs an attempt that marks its job as done with {@link markDone}. */
-export type LeasedRunner = (
-  leased: LeasedJob,
-  params: JobHandlerParams<unknown, false>,
-  options: AttemptOptions,
-) => Promise<void>;
-
 /** What attempts need. */
 export interface AttemptOptions {
   /** Returns the client. */
@@ -94,7 +87,7 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     if (active.has(leased.id)) throw new JobBusyError(leased.id);
     const params = await readParams(job, leased, metadata);
     try {
-      if (job.runLeased !== undefined) await job.runLeased(leased, params, options);
+      if (job.runLeased !== undefined) await job.runLeased({ ...options, lease: leased, params });
       else if (!settings.transaction) await callHandler(params);
       else await attemptInTransaction({ job, leased, params, callHandler }, options);
     } catch (error) {

@@ -45,7 +45,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["auth"],
   ["cli/build", "cli/sources"],
   ["distsql/recreate", "distsql/batches"],
-  ["jobs", "mail", "realtime", "uploads", "bench"],
+  ["jobs", "workflows", "mail", "realtime", "uploads", "bench"],
   ["concurrency", "idempotency", "security", "upgrades"],
   ["testing"],
   ["database/session"],
@@ -68,6 +68,7 @@ const OWN_ISOLATE: readonly string[] = [
   // the first client that a process opens is its default
   "cli/commands/generated_roles_test.ts",
   "cli/commands/jobs_test.ts",
+  "cli/commands/workflows_test.ts",
   // the first invocation of a process
   "core/with_observability_test.ts",
 ];

@@ -9,13 +9,12 @@ import { checkHandler } from "../core/triggers/trigger_options.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { record } from "../env/recording.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { type AnyJob, defineJob, type JobInput, type JobOutput } from "../jobs/define_job.ts";
-import type { JobClient } from "../jobs/enqueue.ts";
-import type { JobSettings } from "../jobs/job_options.ts";
+import type { AnyJob, JobInput, JobOutput } from "../jobs/define_job.ts";
+import { readJobOptions } from "../jobs/job_options.ts";
 import { createTurnRunner } from "./run_turn.ts";
 import { getJobName, insertWorkflow, inTransaction, prepareStart, TURN } from "./start_workflow.ts";
+import type { Workflow, WorkflowDefinition, WorkflowParams } from "./workflow.ts";
 import { getWorkflow, type WorkflowDetails } from "./workflow_admin.ts";
-import type { WorkflowParams } from "./workflow_params.ts";
 
 /** Options of `defineWorkflow`. */
 export interface WorkflowOptions<
@@ -48,70 +47,6 @@ export interface WorkflowOptions<
    */
   retentionSeconds?: number;
 }
-
-/** Options of a workflow with their defaults, and its function. */
-export interface WorkflowDefinition {
-  /** Name of the workflow. */
-  readonly name: string;
-  /** Version of the code. */
-  readonly version: number;
-  /** Schema of the input. */
-  readonly input: StandardSchema;
-  /** Schema of the input, as jobs call it. */
-  readonly schema: StandardSchema;
-  /** Schema of the result. */
-  readonly output: StandardSchema | undefined;
-  /** Seconds that a workflow is kept after its end. */
-  readonly retentionSeconds: number;
-  /** Settings of its jobs. */
-  readonly settings: JobSettings;
-  /** The function. */
-  readonly body: (params: WorkflowParams<unknown>) => unknown;
-}
-
-/** Options of `start`. */
-export interface StartWorkflowOptions {
-  /** Makes the workflow unique: while a workflow of this name and key is in the table, even if it has ended, no other is started. */
-  key?: string;
-}
-
-/** Declared workflow. */
-export interface Workflow<TInput = unknown, TOutput = unknown> {
-  /** Name of the workflow. */
-  readonly workflowName: string;
-  /** Job that runs the turns: give it to a worker. */
-  readonly job: AnyJob;
-  /** Options and function. */
-  readonly definition: WorkflowDefinition;
-  /**
-   * Starts a workflow in the transaction of `client`. It runs after COMMIT, and never if the transaction is rolled back.
-   *
-   * @param client A transaction's client; or a client.
-   * @param input The input; must be JSON.
-   * @param options Key.
-   * @returns The workflow's id. With a `key`, the id of the one workflow with this key.
-   * @throws {ValidationError} If the input does not fit the schema.
-   */
-  start(client: JobClient, input: TInput, options?: StartWorkflowOptions): Promise<string>;
-  /**
-   * Returns the state of a workflow.
-   *
-   * @param client A transaction's client; or a client.
-   * @param id The workflow.
-   * @returns State, result and steps; `undefined` if there is no workflow of this name with this id.
-   */
-  get(client: JobClient, id: string): Promise<WorkflowDetails<TOutput> | undefined>;
-}
-
-/** Workflow of any input and result. */
-// deno-lint-ignore no-explicit-any -- a function's parameters are contravariant
-export type AnyWorkflow = Workflow<any, any>;
-
-/** Input of a workflow. */
-export type WorkflowInput<T> = T extends Workflow<infer TInput, infer _> ? TInput : never;
-
-/** Result of a workflow. */
-export type WorkflowResult<T> = T extends Workflow<infer _, infer TOutput> ? TOutput : never;
 
 const RULES: OptionRules = {
   name: NAME_OPTION,
@@ -191,15 +126,13 @@ export function defineWorkflow<
 
   return function wrapBody(body) {
     checkHandler("defineWorkflow", body);
-    const job = defineJob({
+    const settings = readJobOptions({
       name: getJobName(name),
       schema: TURN,
       transaction: true,
       retry: { maxAttempts: TURN_ATTEMPTS },
       timeoutSeconds,
       keepSeconds: TURN_KEPT_SECONDS,
-    })(function runTurn() {
-      throw new ConfigurationError(`Give the job of the workflow ${name} to a worker`);
     });
     const definition: WorkflowDefinition = {
       name,
@@ -208,12 +141,12 @@ export function defineWorkflow<
       schema: input,
       output,
       retentionSeconds,
-      settings: job.settings,
+      settings,
       body: body as WorkflowDefinition["body"],
     };
     return record("defineWorkflow", [options, body], {
       workflowName: name,
-      job: Object.assign(job, { runLeased: createTurnRunner(definition) }),
+      job: createTurnJobOf(definition),
       definition,
       async start(client, value, { key } = {}): Promise<string> {
         const workflow = await prepareStart(definition, value, { key });
@@ -225,5 +158,22 @@ export function defineWorkflow<
         return found?.name === name ? found as WorkflowDetails<never> : undefined;
       },
     });
+  };
+}
+
+/** Only the functions of this package enqueue turns. */
+function createTurnJobOf(definition: WorkflowDefinition): AnyJob {
+  const { name, settings } = definition;
+  function refuse(): never {
+    throw new ConfigurationError(`The job of the workflow ${name} is for workers: call start`);
+  }
+  return {
+    jobName: settings.name,
+    schema: TURN,
+    settings,
+    handler: refuse,
+    enqueue: refuse,
+    enqueueMany: refuse,
+    runLeased: createTurnRunner(definition),
   };
 }

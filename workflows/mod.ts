@@ -18,19 +18,11 @@
  *
  * @module
  */
-export {
-  type AnyWorkflow,
-  defineWorkflow,
-  type StartWorkflowOptions,
-  type Workflow,
-  type WorkflowDefinition,
-  type WorkflowInput,
-  type WorkflowOptions,
-  type WorkflowResult,
-} from "./define_workflow.ts";
+export { defineWorkflow, type WorkflowOptions } from "./define_workflow.ts";
 export { cancelWorkflow } from "./cancel_workflow.ts";
 export type { EntryKind, EntryState } from "./journal.ts";
 export { WORKFLOWS_MIGRATION_SQL } from "./migration.ts";
+export { replayWorkflow, type WorkflowReplay } from "./replay_workflow.ts";
 export { signalWorkflow } from "./signal_workflow.ts";
 export {
   getWorkflow,
@@ -45,8 +37,22 @@ export {
 export { WorkflowCodeError, WorkflowStepError } from "./workflow_errors.ts";
 export type {
   AllResult,
+  AnyWorkflow,
+  StartWorkflowOptions,
   StepFunction,
   StepOptions,
   WaitForOptions,
+  Workflow,
+  WorkflowDefinition,
+  WorkflowInput,
   WorkflowParams,
-} from "./workflow_params.ts";
+  WorkflowResult,
+} from "./workflow.ts";
+export {
+  trellisWorkflowEntries,
+  trellisWorkflows,
+  type WorkflowEntriesTable,
+  type WorkflowEntriesTableColumns,
+  type WorkflowsTable,
+  type WorkflowsTableColumns,
+} from "./workflows_table.ts";

@@ -10,11 +10,11 @@ import { insertJobs } from "../jobs/enqueue.ts";
 import { cancelJobs } from "../jobs/job_admin.ts";
 import { JobLeaseLostError, JobMisfitError } from "../jobs/job_errors.ts";
 import { sqlNow } from "../jobs/job_sql.ts";
-import { type LeasedRunner, markDone } from "../jobs/run_attempt.ts";
+import type { AnyJob } from "../jobs/define_job.ts";
+import { markDone } from "../jobs/run_attempt.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { cancelChildren } from "./cancel_workflow.ts";
-import type { WorkflowDefinition } from "./define_workflow.ts";
 import { readEntries, readWorkflow, type WorkflowRow, writeEntries } from "./journal.ts";
 import { insertSignal } from "./signal_workflow.ts";
 import {
@@ -25,6 +25,7 @@ import {
   type TurnPayload,
 } from "./start_workflow.ts";
 import { type ChildResult, type Outcome, Turn } from "./turn.ts";
+import type { WorkflowDefinition } from "./workflow.ts";
 
 /** The job of a turn, and what running it needs. */
 interface TurnJob {
@@ -48,15 +49,16 @@ interface Ending {
  *
  * @param definition The workflow.
  */
-export function createTurnRunner(definition: WorkflowDefinition): LeasedRunner {
+export function createTurnRunner(definition: WorkflowDefinition): NonNullable<AnyJob["runLeased"]> {
   const { keepSeconds, maxAttempts } = definition.settings;
-  return async function runTurn(leased, { payload, signal, metadata }, { getDb, clock, metrics }) {
+  return async function runTurn({ lease, params, getDb, clock, metrics }) {
+    const { payload, signal, metadata, job: { attempt } } = params;
     const job: TurnJob = {
       definition,
       payload: payload as TurnPayload,
       db: await getDb(),
       clock,
-      end: (tx) => markDone(tx, leased, keepSeconds, clock),
+      end: (tx) => markDone(tx, lease, keepSeconds, clock),
     };
     const { timer, remove } = job.payload;
     if (timer !== undefined) return await enqueueTurn(job, timer);
@@ -74,7 +76,7 @@ export function createTurnRunner(definition: WorkflowDefinition): LeasedRunner {
     try {
       await runWorkflow(job, row, { signal, metadata, metrics });
     } catch (error) {
-      if (error instanceof JobLeaseLostError || leased.attempts < maxAttempts) throw error;
+      if (error instanceof JobLeaseLostError || attempt < maxAttempts) throw error;
       // nothing would wake it any more
       const ending: Ending = { state: "stopped", output: null, error: describeFailure(error) };
       await endWorkflow(job, row, { turn: undefined, ending });

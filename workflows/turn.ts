@@ -15,7 +15,6 @@ import { JobLeaseLostError, PermanentJobError } from "../jobs/job_errors.ts";
 import type { JobSettings } from "../jobs/job_options.ts";
 import { checkSize, type NewJob, toJson } from "../jobs/job_row.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
-import type { WorkflowDefinition } from "./define_workflow.ts";
 import { type Entry, type EntryKind, type WorkflowRow, writeEntries } from "./journal.ts";
 import { currentPlace, Operation, type OperationObserver, runAt, Scope } from "./scope.ts";
 import {
@@ -25,7 +24,8 @@ import {
   type NewWorkflow,
   prepareStart,
 } from "./start_workflow.ts";
-import { readStep, type WorkflowParams } from "./workflow_params.ts";
+import { readStep } from "./step.ts";
+import type { WorkflowDefinition, WorkflowParams } from "./workflow.ts";
 import { WorkflowCodeError, WorkflowStepError } from "./workflow_errors.ts";
 
 /** How far a turn came. A `broken` one could not go on, and its job is tried again. */

@@ -23,6 +23,7 @@ import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
 import { jobsCancel, jobsList, jobsRetry, jobsShow } from "./jobs.ts";
+import { workflowsCancel, workflowsList, workflowsRetry, workflowsShow } from "./workflows.ts";
 import { secretsList, secretsSet } from "./secrets.ts";
 
 /** All commands in the order of the help. */
@@ -47,6 +48,10 @@ export const COMMANDS: readonly Command[] = [
   jobsShow,
   jobsRetry,
   jobsCancel,
+  workflowsList,
+  workflowsShow,
+  workflowsRetry,
+  workflowsCancel,
   checkMigrations,
   checkApiCompat,
   checkPermissionsFresh,

@@ -52,6 +52,8 @@ const OWN_TABLES: readonly string[] = [
   "table trellis_change_parts",
   "table trellis_change_positions",
   "table trellis_jobs",
+  "table trellis_workflow_entries",
+  "table trellis_workflows",
   "table websocket_subscriptions",
 ];
 

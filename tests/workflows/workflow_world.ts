@@ -43,7 +43,10 @@ export async function openWorkflowWorld(): Promise<WorkflowWorld> {
       await createJobWorker({ ...options, logging: { level: "SILENT" } }).runDue();
     },
     async applied() {
-      const rows = await executeRows<{ value: string }>(db, sql`select value from applied order by n`);
+      const rows = await executeRows<{ value: string }>(
+        db,
+        sql`select value from applied order by n`,
+      );
       return rows.map(({ value }) => value);
     },
     async clear() {

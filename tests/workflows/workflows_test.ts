@@ -10,12 +10,14 @@ import {
   defineWorkflow,
   getWorkflow,
   listWorkflows,
+  replayWorkflow,
   retryWorkflow,
   signalWorkflow,
   type WorkflowOptions,
   type WorkflowParams,
   WorkflowStepError,
 } from "../../workflows/mod.ts";
+import { createJobRunner } from "../../testing/job_runner.ts";
 import { openWorkflowWorld, type WorkflowWorld } from "./workflow_world.ts";
 
 const DAY = 86_400;
@@ -93,88 +95,101 @@ Deno.test("workflows", async (t) => {
     await assertRejects(() => once.start(db, 1 as unknown as string), ValidationError);
   });
 
-  await part("step() is tried again, then its error reaches the workflow, also in a replay", async () => {
-    let calls = 0;
-    const caught = flow(async ({ step, sleep }) => {
-      const reason = await step("fails", { retry: { maxAttempts: 3, baseDelaySeconds: 1 } }, (tx) => {
-        calls++;
-        return apply(tx, "lost").then(() => Promise.reject(new Error("down")));
-      }).catch((error) => (error as WorkflowStepError).reason);
-      await sleep(10);
-      return reason;
-    });
-    const id = await begin(world, caught);
-    for (let n = 0; n < 3; n++) {
-      await clock.advance(10_000);
-      await world.run(caught);
-    }
-    assertEquals(calls, 3);
-    const { state, output } = await read(id);
-    assertEquals({ state, output }, { state: "done", output: "Error: down" });
-    assertEquals(await world.applied(), []);
-  });
-
-  await part("waitFor() returns a signal that came before or after, or undefined in the end", async () => {
-    const Paid = z.object({ cents: z.number() });
-    const wait = flow(async ({ waitFor, step }) => {
-      const first = await waitFor("paid", { schema: Paid, timeoutSeconds: DAY });
-      await step("first", (tx) => apply(tx, String(first?.cents)));
-      const second = await waitFor("paid", { schema: Paid, timeoutSeconds: DAY });
-      const third = await waitFor("paid", { timeoutSeconds: DAY });
-      return [first, second, third ?? "late"];
-    });
-    const id = await wait.start(db, "in");
-    assertEquals(await signalWorkflow(db, id, "paid", { cents: 1 }), true);
-    await world.run(wait);
-    assertEquals(await world.applied(), ["1"]);
-    await withTransaction(db, (tx) => signalWorkflow(tx, id, "paid", { cents: 2 }));
-    await world.run(wait);
-    // the timer of a wait that has ended is cancelled
-    const timers = await executeRows(
-      db,
-      sql`select state from trellis_jobs where payload like '%timer%' order by state`,
-    );
-    assertEquals(timers, [{ state: "cancelled" }, { state: "queued" }]);
-    await clock.advance(DAY * 1000);
-    await world.run(wait);
-    assertEquals((await read(id)).output, [{ cents: 1 }, { cents: 2 }, "late"]);
-    assertEquals(await signalWorkflow(db, id, "paid"), false);
-    await assertRejects(() => signalWorkflow(db, crypto.randomUUID(), "paid"), NotFoundError);
-  });
-
-  await part("all() runs steps and branches side by side, the same way in each replay", async () => {
-    const both = flow(async ({ step, sleep, all, now, random, uuid }) => {
-      const facts = [now().getTime(), random(), uuid()];
-      const [a, b, c] = await all([
-        step("a", () => 1),
-        async () => {
-          await sleep(20);
-          return await step("slow", (tx) => apply(tx, "slow").then(() => 2));
-        },
-        async () => {
-          await step("quick", (tx) => apply(tx, "quick"));
-          await sleep(10);
-          await step("later", (tx) => apply(tx, "later"));
-          return 3;
-        },
-      ]);
-      return { sum: a + b + c, facts, again: [random(), uuid()] };
-    });
-    const outputs = [];
-    for (const _ of [1, 2]) {
-      const id = await begin(world, both);
+  await part(
+    "step() is tried again, then its error reaches the workflow, also in a replay",
+    async () => {
+      let calls = 0;
+      const caught = flow(async ({ step, sleep }) => {
+        const reason = await step(
+          "fails",
+          { retry: { maxAttempts: 3, baseDelaySeconds: 1 } },
+          (tx) => {
+            calls++;
+            return apply(tx, "lost").then(() => Promise.reject(new Error("down")));
+          },
+        ).catch((error) => (error as WorkflowStepError).reason);
+        await sleep(10);
+        return reason;
+      });
+      const id = await begin(world, caught);
       for (let n = 0; n < 3; n++) {
         await clock.advance(10_000);
-        await world.run(both);
+        await world.run(caught);
       }
-      const { output } = (await both.get(db, id))!;
-      assertEquals(output?.sum, 6);
-      assertEquals(output?.facts[0], Date.parse((await read(id)).startedAt));
-      outputs.push(JSON.stringify([output?.facts.slice(1), output?.again]));
-    }
-    assert(outputs[0] !== outputs[1], "two workflows differ");
-    assertEquals((await world.applied()).slice(0, 3), ["quick", "later", "slow"]);
-  });
+      assertEquals(calls, 3);
+      const { state, output } = await read(id);
+      assertEquals({ state, output }, { state: "done", output: "Error: down" });
+      assertEquals(await world.applied(), []);
+    },
+  );
+
+  await part(
+    "waitFor() returns a signal that came before or after, or undefined in the end",
+    async () => {
+      const Paid = z.object({ cents: z.number() });
+      const wait = flow(async ({ waitFor, step }) => {
+        const first = await waitFor("paid", { schema: Paid, timeoutSeconds: DAY });
+        await step("first", (tx) => apply(tx, String(first?.cents)));
+        const second = await waitFor("paid", { schema: Paid, timeoutSeconds: DAY });
+        const third = await waitFor("paid", { timeoutSeconds: DAY });
+        return [first, second, third ?? "late"];
+      });
+      const id = await wait.start(db, "in");
+      assertEquals(await signalWorkflow(db, id, "paid", { cents: 1 }), true);
+      await world.run(wait);
+      assertEquals(await world.applied(), ["1"]);
+      await withTransaction(db, (tx) => signalWorkflow(tx, id, "paid", { cents: 2 }));
+      await world.run(wait);
+      // the timer of a wait that has ended is cancelled
+      const timers = await executeRows(
+        db,
+        sql`select state from trellis_jobs where payload like '%timer%' order by state`,
+      );
+      assertEquals(timers, [{ state: "cancelled" }, { state: "queued" }]);
+      await clock.advance(DAY * 1000);
+      await world.run(wait);
+      assertEquals((await read(id)).output, [{ cents: 1 }, { cents: 2 }, "late"]);
+      assertEquals(await signalWorkflow(db, id, "paid"), false);
+      await assertRejects(() => signalWorkflow(db, crypto.randomUUID(), "paid"), NotFoundError);
+    },
+  );
+
+  await part(
+    "all() runs steps and branches side by side, the same way in each replay",
+    async () => {
+      const both = flow(async ({ step, sleep, all, now, random, uuid }) => {
+        const facts = [now().getTime(), random(), uuid()];
+        const [a, b, c] = await all([
+          step("a", () => 1),
+          async () => {
+            await sleep(20);
+            return await step("slow", (tx) => apply(tx, "slow").then(() => 2));
+          },
+          async () => {
+            await step("quick", (tx) => apply(tx, "quick"));
+            await sleep(10);
+            await step("later", (tx) => apply(tx, "later"));
+            return 3;
+          },
+        ]);
+        return { sum: a + b + c, facts, again: [random(), uuid()] };
+      });
+      const outputs = [];
+      for (const _ of [1, 2]) {
+        const id = await begin(world, both);
+        for (let n = 0; n < 3; n++) {
+          await clock.advance(10_000);
+          await world.run(both);
+        }
+        const { output } = (await both.get(db, id))!;
+        assertEquals(output?.sum, 6);
+        assertEquals(output?.facts[0], Date.parse((await read(id)).startedAt));
+        outputs.push(JSON.stringify([output?.facts.slice(1), output?.again]));
+      }
+      assert(outputs[0] !== outputs[1], "two workflows differ");
+      assertEquals((await world.applied()).slice(0, 3), ["quick", "later", "slow"]);
+    },
+  );
 
   await part("all() reports the first error in order, when all have ended", async () => {
     const fails = flow(async ({ step, all }) => {
@@ -189,30 +204,33 @@ Deno.test("workflows", async (t) => {
     assertEquals(await world.applied(), ["x"]);
   });
 
-  await part("undo takes steps back in reverse when the workflow fails, and when it is cancelled", async () => {
-    const trip = flow(async ({ step, sleep, input }) => {
-      for (const name of ["hotel", "flight"]) {
-        await step(name, {
-          undo: (result: string, tx) => apply(tx, `undo ${result}`),
-        }, (tx) => apply(tx, name).then(() => name));
-      }
-      if (input === "wait") await sleep(DAY);
-      throw new Error("no seat");
-    });
-    const failed = await read(await begin(world, trip));
-    assertEquals([failed.state, failed.error], ["failed", "Error: no seat"]);
-    const expected = ["hotel", "flight", "undo flight", "undo hotel"];
-    assertEquals(await world.applied(), expected);
-    assertEquals(await retryWorkflow(db, failed.id), false);
+  await part(
+    "undo takes steps back in reverse when the workflow fails, and when it is cancelled",
+    async () => {
+      const trip = flow(async ({ step, sleep, input }) => {
+        for (const name of ["hotel", "flight"]) {
+          await step(name, {
+            undo: (result: string, tx) => apply(tx, `undo ${result}`),
+          }, (tx) => apply(tx, name).then(() => name));
+        }
+        if (input === "wait") await sleep(DAY);
+        throw new Error("no seat");
+      });
+      const failed = await read(await begin(world, trip));
+      assertEquals([failed.state, failed.error], ["failed", "Error: no seat"]);
+      const expected = ["hotel", "flight", "undo flight", "undo hotel"];
+      assertEquals(await world.applied(), expected);
+      assertEquals(await retryWorkflow(db, failed.id), false);
 
-    const id = await trip.start(db, "wait");
-    await world.run(trip);
-    await cancelWorkflow(db, id);
-    await world.run(trip);
-    assertEquals((await read(id)).state, "cancelled");
-    assertEquals(await world.applied(), [...expected, ...expected]);
-    assertEquals(await cancelWorkflow(db, id), false);
-  });
+      const id = await trip.start(db, "wait");
+      await world.run(trip);
+      await cancelWorkflow(db, id);
+      await world.run(trip);
+      assertEquals((await read(id)).state, "cancelled");
+      assertEquals(await world.applied(), [...expected, ...expected]);
+      assertEquals(await cancelWorkflow(db, id), false);
+    },
+  );
 
   await part("child() waits for another workflow, and is cancelled with its parent", async () => {
     const child = defineWorkflow({ name: "child", input: z.number() })(
@@ -245,36 +263,39 @@ Deno.test("workflows", async (t) => {
     );
   });
 
-  await part("a workflow that does not fit its code stops, and goes on with the right code", async () => {
-    const first = flow(async ({ step, sleep }) => {
-      await step("create", (tx) => apply(tx, "create"));
-      await sleep(1);
-      await step("end", (tx) => apply(tx, "end"));
-    });
-    const changed = flow(async ({ step }) => {
-      await step("welcome", (tx) => apply(tx, "welcome"));
-    });
-    const shorter = flow(async ({ step }) => {
-      await step("create", (tx) => apply(tx, "create"));
-    });
-    const id = await begin(world, first);
-    await clock.advance(1000);
-    await world.run(changed);
-    let found = await read(id);
-    assertEquals(found.state, "stopped");
-    assertStringIncludes(
-      found.error!,
-      'At position 00000 step "create" was recorded, and the code now has step "welcome"',
-    );
-    await retryWorkflow(db, id);
-    await world.run(shorter);
-    found = await read(id);
-    assertStringIncludes(found.error!, "It ended, but sleep was recorded next");
-    await retryWorkflow(db, id);
-    await world.run(first);
-    assertEquals((await read(id)).state, "done");
-    assertEquals(await world.applied(), ["create", "end"]);
-  });
+  await part(
+    "a workflow that does not fit its code stops, and goes on with the right code",
+    async () => {
+      const first = flow(async ({ step, sleep }) => {
+        await step("create", (tx) => apply(tx, "create"));
+        await sleep(1);
+        await step("end", (tx) => apply(tx, "end"));
+      });
+      const changed = flow(async ({ step }) => {
+        await step("welcome", (tx) => apply(tx, "welcome"));
+      });
+      const shorter = flow(async ({ step }) => {
+        await step("create", (tx) => apply(tx, "create"));
+      });
+      const id = await begin(world, first);
+      await clock.advance(1000);
+      await world.run(changed);
+      let found = await read(id);
+      assertEquals(found.state, "stopped");
+      assertStringIncludes(
+        found.error!,
+        'At position 00000 step "create" was recorded, and the code now has step "welcome"',
+      );
+      await retryWorkflow(db, id);
+      await world.run(shorter);
+      found = await read(id);
+      assertStringIncludes(found.error!, "It ended, but sleep was recorded next");
+      await retryWorkflow(db, id);
+      await world.run(first);
+      assertEquals((await read(id)).state, "done");
+      assertEquals(await world.applied(), ["create", "end"]);
+    },
+  );
 
   await part("patched() and version change workflows that run", async () => {
     const before = flow(async ({ step, sleep }) => {
@@ -306,12 +327,54 @@ Deno.test("workflows", async (t) => {
     assertEquals((await world.applied()).slice(6), ["a", "late", "z1"]);
   });
 
+  await part(
+    "replayWorkflow() tells before a release whether a workflow that runs fits it",
+    async () => {
+      const first = flow(async ({ step, sleep }) => {
+        await step("a", (tx) => apply(tx, "a"));
+        await sleep(1);
+      });
+      const longer = flow(async ({ step, sleep }) => {
+        await step("a", (tx) => apply(tx, "never"));
+        await sleep(1);
+        await step("b", (tx) => apply(tx, "never"));
+      });
+      const other = flow(({ sleep }) => sleep(1));
+      const id = await begin(world, first);
+      assertEquals(await replayWorkflow(db, longer, id), { fits: true, reason: undefined });
+      const { fits, reason } = (await replayWorkflow(db, other, id))!;
+      assertEquals(fits, false);
+      assertStringIncludes(reason!, 'step "a" was recorded, and the code now has sleep');
+      assertEquals([await world.applied(), (await read(id)).state], [["a"], "running"]);
+    },
+  );
+
+  await part("createJobRunner() runs each wait at its time", async () => {
+    const trial = flow(async ({ step, sleep, waitFor, now }) => {
+      for (let n = 0; n < 3; n++) {
+        await sleep(4 * DAY);
+        await step(`remind ${n}`, (tx) => apply(tx, now().toISOString().slice(0, 10)));
+      }
+      return await waitFor("paid", { timeoutSeconds: 2 * DAY }) ?? now().toISOString();
+    });
+    await using runner = await createJobRunner({ db, jobs: [trial.job] });
+    const id = await trial.start(db, "in");
+    await runner.advance(14 * DAY);
+    assertEquals(await world.applied(), ["2026-01-05", "2026-01-09", "2026-01-13"]);
+    assertEquals((await read(id)).output, "2026-01-15T00:00:00.000Z");
+    assertEquals(runner.now(), Date.UTC(2026, 0, 15));
+  });
+
   const misuses: [string, Parameters<typeof flow>[0], string][] = [
     ["a step that is not awaited", async ({ step }) => {
       step("lost", () => 1);
       await step("next", () => 2);
     }, 'step "lost" was not awaited before step "next"'],
-    ["a step that is not awaited at the end", ({ step }) => void step("lost", () => 1), "not awaited"],
+    [
+      "a step that is not awaited at the end",
+      ({ step }) => void step("lost", () => 1),
+      "not awaited",
+    ],
     ["a step within a step", async ({ step }) => {
       await step("outer", () => step("inner", () => 1));
     }, 'step "inner" was called within step "outer"'],

@@ -1,12 +1,10 @@
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { TransactionClient } from "../database/session/transaction.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
-import { getReason } from "../core/triggers/trigger_failure.ts";
-import type { JobOutput } from "../jobs/define_job.ts";
-import { type JobRetryOptions, type JobSettings, readJobOptions } from "../jobs/job_options.ts";
-import type { AnyWorkflow, WorkflowInput, WorkflowResult } from "./define_workflow.ts";
-import { TURN } from "./start_workflow.ts";
-import { WorkflowCodeError } from "./workflow_errors.ts";
+import type { AnyJob, JobOutput } from "../jobs/define_job.ts";
+import type { JobClient } from "../jobs/enqueue.ts";
+import type { JobRetryOptions, JobSettings } from "../jobs/job_options.ts";
+import type { WorkflowDetails } from "./workflow_admin.ts";
 
 /** Options of a step. */
 export interface StepOptions<T> {
@@ -113,57 +111,66 @@ export interface WorkflowParams<TInput> {
   patched(name: string): boolean;
 }
 
-const MAX_NAME = 200;
-
-/** Arguments of `step` after its name. */
-export interface Step {
+/** Options of a workflow with their defaults, and its function. */
+export interface WorkflowDefinition {
+  /** Name of the workflow. */
+  readonly name: string;
+  /** Version of the code. */
+  readonly version: number;
+  /** Schema of the input. */
+  readonly input: StandardSchema;
+  /** Schema of the input, as jobs call it. */
+  readonly schema: StandardSchema;
+  /** Schema of the result. */
+  readonly output: StandardSchema | undefined;
+  /** Seconds that a workflow is kept after its end. */
+  readonly retentionSeconds: number;
+  /** Settings of its jobs. */
+  readonly settings: JobSettings;
   /** The function. */
-  readonly fn: StepFunction<unknown>;
-  /** Takes it back. */
-  readonly undo: StepOptions<unknown>["undo"];
-  /** How often it is run again. */
-  readonly retry: JobSettings;
+  readonly body: (params: WorkflowParams<unknown>) => unknown;
 }
 
-/**
- * Reads the arguments of `step`.
- *
- * @param name Name of the step.
- * @param rest Options and function.
- * @throws {WorkflowCodeError} If an argument is invalid.
- */
-export function readStep(name: string, rest: readonly unknown[]): Step {
-  checkName("step", name);
-  const fn = rest.at(-1) as StepFunction<unknown>;
-  const options = rest.length > 1 ? rest[0] as StepOptions<unknown> : {};
-  const { undo, retry, ...unknown } = options;
-  const [other] = Object.keys(unknown);
-  if (typeof fn !== "function") throw new WorkflowCodeError(`step "${name}" has no function`);
-  if (other !== undefined) {
-    throw new WorkflowCodeError(`step "${name}" has no option ${other}: it has retry and undo`);
-  }
-  if (undo !== undefined && typeof undo !== "function") {
-    throw new WorkflowCodeError(`undo of step "${name}" must be a function`);
-  }
-  try {
-    return { fn, undo, retry: readJobOptions({ name: "step", schema: TURN, retry }) };
-  } catch (error) {
-    throw new WorkflowCodeError(`step "${name}": ${getReason(error)}`, { cause: error });
-  }
+/** Options of `start`. */
+export interface StartWorkflowOptions {
+  /** Makes the workflow unique: while a workflow of this name and key is in the table, even if it has ended, no other is started. */
+  key?: string;
 }
 
-/**
- * Checks the name of a step or signal.
- *
- * @param what What has the name, for the message.
- * @param name The name.
- * @throws {WorkflowCodeError} If it is empty or too long.
- */
-export function checkName(what: string, name: unknown): void {
-  if (typeof name === "string" && name !== "" && name.length <= MAX_NAME && !name.includes("\0")) {
-    return;
-  }
-  throw new WorkflowCodeError(
-    `The name of a ${what} must be a text of 1 to ${MAX_NAME} characters`,
-  );
+/** Declared workflow. */
+export interface Workflow<TInput = unknown, TOutput = unknown> {
+  /** Name of the workflow. */
+  readonly workflowName: string;
+  /** Job that runs the turns: give it to a worker. */
+  readonly job: AnyJob;
+  /** Options and function. */
+  readonly definition: WorkflowDefinition;
+  /**
+   * Starts a workflow in the transaction of `client`. It runs after COMMIT, and never if the transaction is rolled back.
+   *
+   * @param client A transaction's client; or a client.
+   * @param input The input; must be JSON.
+   * @param options Key.
+   * @returns The workflow's id. With a `key`, the id of the one workflow with this key.
+   * @throws {ValidationError} If the input does not fit the schema.
+   */
+  start(client: JobClient, input: TInput, options?: StartWorkflowOptions): Promise<string>;
+  /**
+   * Returns the state of a workflow.
+   *
+   * @param client A transaction's client; or a client.
+   * @param id The workflow.
+   * @returns State, result and steps; `undefined` if there is no workflow of this name with this id.
+   */
+  get(client: JobClient, id: string): Promise<WorkflowDetails<TOutput> | undefined>;
 }
+
+/** Workflow of any input and result. */
+// deno-lint-ignore no-explicit-any -- a function's parameters are contravariant
+export type AnyWorkflow = Workflow<any, any>;
+
+/** Input of a workflow. */
+export type WorkflowInput<T> = T extends Workflow<infer TInput, infer _> ? TInput : never;
+
+/** Result of a workflow. */
+export type WorkflowResult<T> = T extends Workflow<infer _, infer TOutput> ? TOutput : never;

@@ -1,0 +1,85 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import * as z from "zod";
+import {
+  workflowsCancel,
+  workflowsList,
+  workflowsRetry,
+  workflowsShow,
+} from "../../../cli/commands/workflows.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
+import { createJobWorker } from "../../../jobs/mod.ts";
+import { defineWorkflow } from "../../../workflows/mod.ts";
+import { createWorkflowTables } from "../../workflows/workflow_world.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { withEnv } from "../../support/with_env.ts";
+import { type CliResult, runInProcess } from "../fixtures/run.ts";
+
+const COMMANDS = [workflowsList, workflowsShow, workflowsRetry, workflowsCancel];
+
+Deno.test("trellis workflows lists, shows, retries and cancels workflows", async () => {
+  const postgres = await startPostgres();
+  const database = {
+    provider: "serverless-pg",
+    connectionString: await postgres.createDatabase("workflows"),
+    instrument: false,
+  } as const;
+  const root = await Deno.makeTempDir();
+  const run = (...args: string[]): Promise<CliResult> =>
+    runInProcess(["workflows", ...args], { commands: COMMANDS, cwd: root });
+  let isDown = true;
+  const pay = defineWorkflow({ name: "pay", input: z.string() })(async ({ step, waitFor }) => {
+    await step("charge", { retry: { maxAttempts: 1 } }, () => {
+      if (isDown) throw new Error("the bank is down");
+    });
+    await waitFor("paid", { timeoutSeconds: 60 });
+  });
+  try {
+    const db = await getDrizzleClient(database);
+    await withEnv({ DATABASE_URL: database.connectionString }, async () => {
+      const early = await run("list");
+      assertEquals(early.exitCode, 3);
+      assertStringIncludes(
+        early.stderr,
+        "the table of workflows does not exist. trellis db tables",
+      );
+
+      await createWorkflowTables(db);
+      const id = await pay.start(db, "secret input");
+      const worker = createJobWorker({
+        getDb: () => db,
+        jobs: [pay.job],
+        logging: { level: "SILENT" },
+        metrics: false,
+      });
+      await worker.runDue();
+      const listed = await run("list", "--state", "failed", "--workflow", "pay");
+      assertEquals(listed.exitCode, 0);
+      assertStringIncludes(listed.stdout, "the bank is down");
+      assertEquals(listed.stdout.includes("secret input"), false);
+      const shown = await run("show", id);
+      assertStringIncludes(shown.stdout, 'input: "secret input"');
+      assertEquals(/00000 +step +charge +failed +1 /.test(shown.stdout), true, shown.stdout);
+
+      isDown = false;
+      assertEquals((await run("retry", id)).exitCode, 0);
+      await worker.runDue();
+      const { workflow } = JSON.parse((await run("show", id, "--json")).stdout);
+      assertEquals(workflow.state, "running");
+      assertEquals(
+        workflow.entries.map(({ kind, state }: Record<string, string>) => `${kind} ${state}`),
+        ["step done", "wait pending"],
+      );
+      assertEquals((await run("cancel", id)).exitCode, 0);
+      await worker.runDue();
+      const again = await run("cancel", id);
+      assertEquals(again.exitCode, 1);
+      assertStringIncludes(again.stdout, "the workflow is cancelled");
+      assertEquals((await run("show", crypto.randomUUID())).exitCode, 1);
+      assertEquals((await run("show", "n1")).exitCode, 2);
+    });
+  } finally {
+    await closeDrizzleClient(database);
+    await postgres.stop();
+    await Deno.remove(root, { recursive: true });
+  }
+});

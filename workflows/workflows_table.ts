@@ -1,0 +1,148 @@
+import { type BuildColumns, type HasDefault, type IsPrimaryKey, type NotNull } from "drizzle-orm";
+import {
+  index,
+  integer,
+  type PgIntegerBuilderInitial,
+  pgTable,
+  type PgTableWithColumns,
+  type PgTextBuilderInitial,
+  type PgTimestampBuilderInitial,
+  type PgUUIDBuilderInitial,
+  primaryKey,
+  text,
+  timestamp,
+  uuid,
+} from "drizzle-orm/pg-core";
+
+type Text<TName extends string> = PgTextBuilderInitial<TName, [string, ...string[]]>;
+
+/** The columns of {@link trellisWorkflows}. */
+export type WorkflowsTableColumns = {
+  /** Primary key. */
+  id: IsPrimaryKey<NotNull<PgUUIDBuilderInitial<"id">>>;
+  /** Name of the workflow. */
+  name: NotNull<Text<"name">>;
+  /** Version of the code that started it. */
+  version: NotNull<PgIntegerBuilderInitial<"version">>;
+  /** `running`, `stopped`, `done`, `failed` or `cancelled`. */
+  state: NotNull<HasDefault<Text<"state">>>;
+  /** `run`, or `undo` and `cancel` while steps are taken back. */
+  mode: NotNull<HasDefault<Text<"mode">>>;
+  /** JSON of the input. */
+  input: NotNull<Text<"input">>;
+  /** JSON of the result. */
+  output: Text<"output">;
+  /** Why it failed or stopped. */
+  error: Text<"error">;
+  /** The workflow that waits for it. */
+  parentId: PgUUIDBuilderInitial<"parent_id">;
+  /** Name of that workflow. */
+  parentName: Text<"parent_name">;
+  /** Entry of that workflow. */
+  parentEntry: Text<"parent_entry">;
+  /** Time of the start. */
+  startedAt: NotNull<PgTimestampBuilderInitial<"started_at">>;
+  /** Time of the end. */
+  finishedAt: PgTimestampBuilderInitial<"finished_at">;
+  /** Correlation id of the request. */
+  correlationId: Text<"correlation_id">;
+};
+
+/** The columns of {@link trellisWorkflowEntries}. */
+export type WorkflowEntriesTableColumns = {
+  /** The workflow. */
+  workflowId: NotNull<PgUUIDBuilderInitial<"workflow_id">>;
+  /** Position in the workflow; primary key with the workflow. */
+  entry: NotNull<Text<"entry">>;
+  /** `step`, `sleep`, `wait`, `child`, `patch`, `undo` or `signal`. */
+  kind: NotNull<Text<"kind">>;
+  /** Name of the step or signal. */
+  name: NotNull<Text<"name">>;
+  /** `pending`, `done` or `failed`. */
+  state: NotNull<Text<"state">>;
+  /** Attempts of a step. */
+  attempts: NotNull<HasDefault<PgIntegerBuilderInitial<"attempts">>>;
+  /** JSON of the result. */
+  result: Text<"result">;
+  /** Error of the last failed attempt. */
+  error: Text<"error">;
+  /** Time until which it waits. */
+  wakeAt: PgTimestampBuilderInitial<"wake_at">;
+  /** Time at which it was recorded first. */
+  createdAt: NotNull<PgTimestampBuilderInitial<"created_at">>;
+  /** Time at which it ended. */
+  finishedAt: PgTimestampBuilderInitial<"finished_at">;
+};
+
+/** The type of {@link trellisWorkflows}. */
+export type WorkflowsTable = PgTableWithColumns<{
+  name: "trellis_workflows";
+  schema: undefined;
+  columns: BuildColumns<"trellis_workflows", WorkflowsTableColumns, "pg">;
+  dialect: "pg";
+}>;
+
+/** The type of {@link trellisWorkflowEntries}. */
+export type WorkflowEntriesTable = PgTableWithColumns<{
+  name: "trellis_workflow_entries";
+  schema: undefined;
+  columns: BuildColumns<"trellis_workflow_entries", WorkflowEntriesTableColumns, "pg">;
+  dialect: "pg";
+}>;
+
+const instant = <TName extends string>(name: TName): PgTimestampBuilderInitial<TName> =>
+  timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
+
+/**
+ * The table of workflows for drizzle, as `WORKFLOWS_MIGRATION_SQL` creates it: export it from your schema, so that
+ * drizzle-kit does not propose to drop it. Write to it with the functions of this package only.
+ *
+ * @example
+ * ```ts
+ * import { getTableName } from "@trellis/fn/database/orm";
+ * import { trellisWorkflows } from "@trellis/fn/workflows";
+ *
+ * console.log(getTableName(trellisWorkflows)); // trellis_workflows
+ * ```
+ */
+export const trellisWorkflows: WorkflowsTable = pgTable("trellis_workflows", {
+  id: uuid("id").primaryKey(),
+  name: text("name").notNull(),
+  version: integer("version").notNull(),
+  state: text("state").default("running").notNull(),
+  mode: text("mode").default("run").notNull(),
+  input: text("input").notNull(),
+  output: text("output"),
+  error: text("error"),
+  parentId: uuid("parent_id"),
+  parentName: text("parent_name"),
+  parentEntry: text("parent_entry"),
+  startedAt: instant("started_at").notNull(),
+  finishedAt: instant("finished_at"),
+  correlationId: text("correlation_id"),
+}, (table) => [index("trellis_workflows_state_idx").on(table.state, table.startedAt)]);
+
+/**
+ * The table of the steps of workflows for drizzle: export it from your schema, too.
+ *
+ * @example
+ * ```ts
+ * import { getTableName } from "@trellis/fn/database/orm";
+ * import { trellisWorkflowEntries } from "@trellis/fn/workflows";
+ *
+ * console.log(getTableName(trellisWorkflowEntries)); // trellis_workflow_entries
+ * ```
+ */
+export const trellisWorkflowEntries: WorkflowEntriesTable = pgTable("trellis_workflow_entries", {
+  workflowId: uuid("workflow_id").notNull(),
+  entry: text("entry").notNull(),
+  kind: text("kind").notNull(),
+  name: text("name").notNull(),
+  state: text("state").notNull(),
+  attempts: integer("attempts").default(0).notNull(),
+  result: text("result"),
+  error: text("error"),
+  wakeAt: instant("wake_at"),
+  createdAt: instant("created_at").notNull(),
+  finishedAt: instant("finished_at"),
+}, (table) => [primaryKey({ columns: [table.workflowId, table.entry] })]);
