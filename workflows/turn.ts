@@ -266,8 +266,8 @@ export class Turn implements OperationObserver {
       waitFor: (name: string, options = {}) => this.#waitFor(name, options),
       child: (workflow, childInput) => this.#child(workflow.definition, childInput),
       all: (members: readonly unknown[]) => this.#all(members),
-      now: () => new Date(this.#currentScope("now").lastMs),
-      random: () => this.#currentScope("random").random(row.id),
+      now: () => new Date(getScope("now").lastMs),
+      random: () => getScope("random").random(row.id),
       uuid: () => this.#uuid(),
       patched: (name) => this.#patched(name),
     } as WorkflowParams<unknown>;
@@ -341,7 +341,7 @@ export class Turn implements OperationObserver {
         return this.#goOnLater(operation);
       }
       this.#steps++;
-      this.#track(this.#attempt(operation, work, (entry?.attempts ?? 0) + 1, onDone));
+      this.#track(this.#attempt(scope, operation, work, (entry?.attempts ?? 0) + 1, onDone));
     });
     return operation;
   }
@@ -374,6 +374,7 @@ export class Turn implements OperationObserver {
 
   /** Runs the function of a step, and records its result in the same transaction. */
   async #attempt(
+    scope: Scope,
     operation: Operation<unknown>,
     work: StepWork,
     attempt: number,
@@ -382,7 +383,7 @@ export class Turn implements OperationObserver {
     const { row, clock, signal } = this.#options;
     const db = this.#options.db!;
     const { kind, key, name, label, isTransaction } = work;
-    const place = { scope: new Scope(key, 0), step: name };
+    const place = { scope: new Scope(key, scope.lastMs), step: name };
     const call = (tx: TransactionClient | undefined) =>
       runAt(place, async () => await work.run(tx as TransactionClient));
     const toEntry = (value: unknown): Entry => ({
@@ -641,7 +642,7 @@ export class Turn implements OperationObserver {
 
   #uuid(): string {
     const { row } = this.#options;
-    const scope = this.#currentScope("uuid");
+    const scope = getScope("uuid");
     const digits = Array.from({ length: 32 }, () => Math.floor(scope.random(row.id) * 16));
     digits[12] = 8;
     digits[16] = digits[16] & 3 | 8;
@@ -695,6 +696,14 @@ const NEW = {
 /** Returns the key of the job that wakes a workflow. */
 function timerKey(id: string, entry: string, attempts: number): string {
   return `${id} ${entry} ${attempts}`;
+}
+
+function getScope(label: string): Scope {
+  const place = currentPlace();
+  if (place === undefined) {
+    throw new WorkflowCodeError(`${label} was called outside of its workflow`);
+  }
+  return place.scope;
 }
 
 function isLost(error: unknown): boolean {
