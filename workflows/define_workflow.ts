@@ -90,7 +90,9 @@ const TURN_KEPT_SECONDS = 3600;
  *
  * const onboard = defineWorkflow({ name: "onboard", input: z.object({ firm: z.string() }) })(
  *   async function onboard({ step, waitFor, input }) {
- *     await step("create", (tx) => void tx.execute(sql`insert into firms values (${input.firm})`));
+ *     await step("create", async (tx) => {
+ *       await tx.execute(sql`insert into firms values (${input.firm})`);
+ *     });
  *     const paid = await waitFor("paid", { timeoutSeconds: 14 * 86400, schema: z.object({ cents: z.number() }) });
  *     return paid?.cents ?? 0;
  *   },
