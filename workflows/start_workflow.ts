@@ -61,7 +61,7 @@ export function createTurnJob(
   options: Pick<EnqueueOptions, "delaySeconds" | "key"> = {},
 ): Promise<NewJob> {
   const isTurn = payload.timer === undefined && payload.remove === undefined;
-  const group = isTurn ? `workflow ${payload.id}` : undefined;
+  const group = isTurn ? `workflow:${payload.id}` : undefined;
   return createJobRow(getJobName(name), TURN, payload, { ...options, group });
 }
 

@@ -457,18 +457,20 @@ export class Turn implements OperationObserver {
       return operation.reject(new WorkflowStepError(name, text), failed.finishedMs!);
     }
     const delayMs = fullJitterDelay(attempts, { ...retry, random: Math.random });
-    this.pending.push({ ...entry, wakeMs: Math.ceil(this.#now() + delayMs) });
-    await this.#addTimer(key, delayMs / 1000, attempts);
+    await this.#addPending({ ...entry, wakeMs: Math.ceil(this.#now() + delayMs) });
     operation.wait();
   }
 
-  async #addTimer(key: string, delaySeconds: number, attempts = 0): Promise<void> {
+  /** Records what waits for a later turn, and the job that wakes the workflow then. */
+  async #addPending(entry: Entry): Promise<void> {
     const { definition, row } = this.#options;
-    const timer = { id: row.id, timer: key };
-    const unique = timerKey(row.id, key, attempts);
-    this.timers.push(
-      await createTurnJob(definition.name, timer, { delaySeconds, key: unique }),
-    );
+    const { key, wakeMs } = entry;
+    if (wakeMs !== null) {
+      const delaySeconds = Math.max(0, wakeMs - this.#now()) / 1000;
+      const options = { delaySeconds, key: timerKey(row.id, entry) };
+      this.timers.push(await createTurnJob(definition.name, { id: row.id, timer: key }, options));
+    }
+    this.pending.push(entry);
   }
 
   #sleep(name: string, getWakeMs: (nowMs: number) => number): Promise<void> {
@@ -478,7 +480,7 @@ export class Turn implements OperationObserver {
       if (entry?.state === "done") return operation.resolve(undefined, entry.finishedMs!);
       if (this.#isUndoing || this.#options.db === undefined) return operation.wait();
       const now = this.#now();
-      const wakeMs = entry?.wakeMs ?? getWakeMs(now);
+      const wakeMs = entry?.wakeMs ?? Math.ceil(getWakeMs(now));
       if (!(wakeMs - now <= MAX_SECONDS * 1000)) {
         return this.onMisuse(`${name} must end within ${MAX_SECONDS} seconds`);
       }
@@ -490,8 +492,7 @@ export class Turn implements OperationObserver {
       }
       if (entry !== undefined) return operation.wait();
       this.#track((async () => {
-        await this.#addTimer(key, (wakeMs - now) / 1000);
-        this.pending.push(known);
+        await this.#addPending(known);
         operation.wait();
       })());
     });
@@ -559,22 +560,21 @@ export class Turn implements OperationObserver {
           kind,
           key,
           name,
-          wakeMs: timeoutSeconds === undefined ? null : now + timeoutSeconds * 1000,
+          wakeMs: timeoutSeconds === undefined ? null : Math.ceil(now + timeoutSeconds * 1000),
         };
       const at = this.#signals.findIndex((each) => each.name === signalName);
       const signal = at < 0 ? undefined : this.#signals.splice(at, 1)[0];
       if (signal === undefined && !this.#isDue(known)) {
         if (entry !== undefined) return operation.wait();
         return this.#track((async () => {
-          if (timeoutSeconds !== undefined) await this.#addTimer(key, timeoutSeconds);
           await begin?.();
-          this.pending.push(known);
+          await this.#addPending(known);
           operation.wait();
         })());
       }
       if (signal !== undefined) {
         this.buffer.push({ ...signal, state: "done", finishedMs: now });
-        if (entry?.wakeMs) this.staleTimers.push(timerKey(row.id, key, 0));
+        if (entry?.wakeMs) this.staleTimers.push(timerKey(row.id, entry));
       }
       const text = signal?.result ?? null;
       this.buffer.push({ ...known, state: "done", result: text, finishedMs: now });
@@ -694,8 +694,8 @@ const NEW = {
 } as const satisfies Partial<Entry>;
 
 /** Returns the key of the job that wakes a workflow. */
-function timerKey(id: string, entry: string, attempts: number): string {
-  return `${id} ${entry} ${attempts}`;
+function timerKey(id: string, { key, wakeMs }: Pick<Entry, "key" | "wakeMs">): string {
+  return `${id} ${key} ${wakeMs}`;
 }
 
 function getScope(label: string): Scope {

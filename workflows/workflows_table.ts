@@ -99,10 +99,9 @@ const instant = <TName extends string>(name: TName): PgTimestampBuilderInitial<T
  *
  * @example
  * ```ts
- * import { getTableName } from "@trellis/fn/database/orm";
  * import { trellisWorkflows } from "@trellis/fn/workflows";
  *
- * console.log(getTableName(trellisWorkflows)); // trellis_workflows
+ * console.log(trellisWorkflows.startedAt.name); // started_at
  * ```
  */
 export const trellisWorkflows: WorkflowsTable = pgTable("trellis_workflows", {
@@ -127,10 +126,9 @@ export const trellisWorkflows: WorkflowsTable = pgTable("trellis_workflows", {
  *
  * @example
  * ```ts
- * import { getTableName } from "@trellis/fn/database/orm";
  * import { trellisWorkflowEntries } from "@trellis/fn/workflows";
  *
- * console.log(getTableName(trellisWorkflowEntries)); // trellis_workflow_entries
+ * console.log(trellisWorkflowEntries.wakeAt.name); // wake_at
  * ```
  */
 export const trellisWorkflowEntries: WorkflowEntriesTable = pgTable("trellis_workflow_entries", {

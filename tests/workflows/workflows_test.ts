@@ -409,18 +409,22 @@ Deno.test("workflows", async (t) => {
   }
 
   await part("retryWorkflow() runs the step that a workflow failed with again", async () => {
-    let isDown = true;
+    let isDown = 3;
     const shaky = flow(async ({ step }) => {
       await step("one", (tx) => apply(tx, "one"));
-      return await step("two", { retry: { maxAttempts: 1 } }, () => {
-        if (isDown) throw new Error("down");
+      return await step("two", { retry: { maxAttempts: 2, baseDelaySeconds: 1 } }, () => {
+        if (isDown-- > 0) throw new Error("down");
         return "up";
       });
     });
     const id = await begin(world, shaky);
+    await clock.advance(1000);
+    await world.run(shaky);
     assertEquals((await read(id)).state, "failed");
-    isDown = false;
     assertEquals(await retryWorkflow(db, id), true);
+    await world.run(shaky);
+    assertEquals((await read(id)).state, "running");
+    await clock.advance(1000);
     await world.run(shaky);
     const { state, output } = await read(id);
     assertEquals({ state, output }, { state: "done", output: "up" });
