@@ -23,7 +23,13 @@ import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
 import { jobsCancel, jobsList, jobsRetry, jobsShow } from "./jobs.ts";
-import { workflowsCancel, workflowsList, workflowsRetry, workflowsShow } from "./workflows.ts";
+import {
+  workflowsCancel,
+  workflowsList,
+  workflowsReplay,
+  workflowsRetry,
+  workflowsShow,
+} from "./workflows.ts";
 import { secretsList, secretsSet } from "./secrets.ts";
 
 /** All commands in the order of the help. */
@@ -52,6 +58,7 @@ export const COMMANDS: readonly Command[] = [
   workflowsShow,
   workflowsRetry,
   workflowsCancel,
+  workflowsReplay,
   checkMigrations,
   checkApiCompat,
   checkPermissionsFresh,

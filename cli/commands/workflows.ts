@@ -1,9 +1,12 @@
+import { join } from "node:path";
 import {
   type Command,
   type CommandContext,
   type CommandResult,
   ExitCode,
+  UsageError,
 } from "../terminal/command.ts";
+import type { AnyWorkflow } from "../../workflows/workflow.ts";
 import type { WorkflowEntry, WorkflowState } from "../../workflows/workflow_admin.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { count } from "../terminal/generated_report.ts";
@@ -185,3 +188,80 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
   const exitCode = unchanged === undefined ? ExitCode.Done : ExitCode.Found;
   return { exitCode, database: label, changed: unchanged === undefined ? [id] : [] };
 }
+
+/** The command `trellis workflows replay`. */
+export const workflowsReplay: Command = {
+  name: "workflows replay",
+  summary: "Checks whether the workflows that run fit the code of this project.",
+  description: [
+    "Runs the code over what was recorded. No step runs, and nothing is written. Call it before a release.",
+  ],
+  args: [{
+    name: "code",
+    description: "The module and the export of the workflow: src/onboard.ts#onboard.",
+  }],
+  options: [
+    {
+      name: "id",
+      value: "id",
+      description: "Only this workflow. Default: the last 1,000 that run or stopped.",
+    },
+    ...databaseOptions(),
+  ],
+  examples: [["trellis workflows replay src/onboard.ts#onboard", "all that run or stopped"]],
+  exitCodes: {
+    [ExitCode.Done]: "All workflows fit.",
+    [ExitCode.Found]: "A workflow does not fit the code.",
+    [ExitCode.Failed]: FAILED,
+  },
+  run: replay,
+};
+
+async function replay(context: CommandContext): Promise<CommandResult> {
+  const { args: [code], options, output, root } = context;
+  const [file, name] = code.split("#");
+  if (!name) throw new UsageError(`"${code}" names no export: write src/onboard.ts#onboard`);
+  const only = options.id === undefined ? undefined : checkJobId(options.id as string, "workflow");
+  const [{ loadModules }, { listWorkflows }, { replayWorkflow }] = await Promise.all([
+    import("../project/load_modules.ts"),
+    import("../../workflows/workflow_admin.ts"),
+    import("../../workflows/replay_workflow.ts"),
+  ]);
+  const schemaFile = join(root, ".trellis", "no-schema.ts");
+  const { value } = await loadModules({ root, schemaFile, files: [file], name });
+  const workflow = value as AnyWorkflow | undefined;
+  if (workflow?.definition === undefined) {
+    throw new UsageError(`${name} of ${file} is no result of defineWorkflow(options)(function)`);
+  }
+  const [label, replayed] = await withJobsDatabase(context, async (db) => {
+    const ids = only === undefined ? [] : [only];
+    for (const state of only === undefined ? ["running", "stopped"] as const : []) {
+      const found = await listWorkflows(db, {
+        state,
+        name: workflow.workflowName,
+        limit: MAX_REPLAYED,
+      });
+      ids.push(...found.map(({ id }) => id));
+    }
+    const replays = [];
+    for (const id of ids.slice(0, MAX_REPLAYED)) {
+      const result = await replayWorkflow(db, workflow, id);
+      if (result === undefined) {
+        throw new UsageError(`No workflow ${workflow.workflowName} has the id ${id}`);
+      }
+      replays.push({ id, ...result });
+    }
+    return replays;
+  }, "workflows");
+  const misfits = replayed.filter(({ fits }) => !fits);
+  printTable(output, ["id", "why it does not fit"], misfits.map(({ id, reason }) => [id, reason!]));
+  output.line(
+    `${output.bold(label)}: ${
+      count(replayed.length, "workflow")
+    } replayed, ${misfits.length} do not fit`,
+  );
+  const exitCode = misfits.length === 0 ? ExitCode.Done : ExitCode.Found;
+  return { exitCode, database: label, replayed };
+}
+
+const MAX_REPLAYED = 1000;

@@ -3,6 +3,7 @@ import * as z from "zod";
 import {
   workflowsCancel,
   workflowsList,
+  workflowsReplay,
   workflowsRetry,
   workflowsShow,
 } from "../../../cli/commands/workflows.ts";
@@ -14,9 +15,20 @@ import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
-const COMMANDS = [workflowsList, workflowsShow, workflowsRetry, workflowsCancel];
+const COMMANDS = [workflowsList, workflowsShow, workflowsRetry, workflowsCancel, workflowsReplay];
 
-Deno.test("trellis workflows lists, shows, retries and cancels workflows", async () => {
+/** The project's code: as it is in the database, and changed. */
+const CODE = `import { defineWorkflow } from "@trellis/fn/workflows";
+const input = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
+export const pay = defineWorkflow({ name: "pay", input })(async ({ step, waitFor }) => {
+  await step("charge", () => { throw new Error("a replay runs no step"); });
+  await waitFor("paid", { timeoutSeconds: 60 });
+});
+export const changed = defineWorkflow({ name: "pay", input })(({ step }) => step("refund", () => {}));
+export const other = 1;
+`;
+
+Deno.test("trellis workflows lists, shows, retries, replays and cancels workflows", async () => {
   const postgres = await startPostgres();
   const database = {
     provider: "serverless-pg",
@@ -69,6 +81,15 @@ Deno.test("trellis workflows lists, shows, retries and cancels workflows", async
         workflow.entries.map(({ kind, state }: Record<string, string>) => `${kind} ${state}`),
         ["step done", "wait pending"],
       );
+      await Deno.writeTextFile(`${root}/pay.ts`, CODE);
+      const fitting = await run("replay", "pay.ts#pay", "--id", id);
+      assertEquals(fitting.exitCode, 0, fitting.stderr);
+      const misfit = await run("replay", "pay.ts#changed");
+      assertEquals(misfit.exitCode, 1);
+      assertStringIncludes(misfit.stdout, 'the code now has step "refund"');
+      assertStringIncludes(misfit.stdout, "1 workflow replayed, 1 do not fit");
+      assertEquals((await run("replay", "pay.ts#other")).exitCode, 2);
+
       assertEquals((await run("cancel", id)).exitCode, 0);
       await worker.runDue();
       const again = await run("cancel", id);
