@@ -75,7 +75,7 @@ export type { AccountLimits } from "./config/rate_limit_settings.ts";
 export type { ClientAddressSource } from "../core/http/client_address.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { LibraryOptions } from "./better_auth/library_options.ts";
-export type { HmacAlgorithm } from "./webhooks/hmac.ts";
+export type { HmacAlgorithm } from "../core/http/hmac.ts";
 export type {
   AuthDatabase,
   BetterAuthApi,
@@ -139,4 +139,5 @@ export {
 export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
 export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
 export { validateTwilioWebhook } from "./webhooks/twilio_webhook.ts";
+export { createWebhookAuth } from "./webhooks/webhook_auth.ts";
 export type { WebhookHeaders, WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";

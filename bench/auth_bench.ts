@@ -7,7 +7,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
-import { nodeHmac, setHmacEngine, webHmac } from "../auth/webhooks/hmac.ts";
+import { nodeHmac, setHmacEngine, webHmac } from "../core/http/hmac.ts";
 import { createAuth } from "../auth/accounts/instance.ts";
 import { AUTH_MIGRATION_SQL } from "../auth/tables/migration.ts";
 import { validateSession } from "../auth/sessions/sessions.ts";

@@ -2,11 +2,12 @@
  * Jobs per second with 1, 4 and 16 workers, beside pg-boss and graphile-worker on the same
  * PostgreSQL. Each round measures all of them.
  *
- *   deno run -A bench/jobs.ts [--jobs 5000] [--rounds 3]
+ *   deno run -A bench/jobs.ts [--jobs 5000] [--rounds 3] [--finished 0]
  *
  * pg-boss and graphile-worker are loaded from npm by this script; the package does not depend on
  * them. Each job inserts a row. Ours does it in the transaction that ends the job (exactly once), and
  * also as a job without a transaction (at least once) like the others, with the same pool of node-postgres.
+ * `--finished` rows of finished jobs are in the tables of ours and of pg-boss; graphile-worker deletes them.
  *
  * @module
  */
@@ -42,10 +43,17 @@ const BATCH = 20;
 const INSERT_EFFECT = "insert into effects values ($1)";
 
 const { values } = parseArgs({
-  options: { jobs: { type: "string" }, rounds: { type: "string" } },
+  options: {
+    jobs: { type: "string" },
+    rounds: { type: "string" },
+    finished: { type: "string" },
+  },
 });
 const jobs = Number(values.jobs ?? 5000);
 const rounds = Number(values.rounds ?? 3);
+const finished = Number(values.finished ?? 0);
+/** Finished jobs that are inserted at once. */
+const FILL = 10_000;
 
 /** A queue to measure. */
 interface Subject {
@@ -79,7 +87,7 @@ async function openOurs(
     });
   return {
     async run(): Promise<number> {
-      await db.execute(sql`truncate trellis_jobs`);
+      await db.execute(sql`delete from trellis_jobs where finished_at > now() - interval '1 hour'`);
       await job.enqueueMany(db, Array.from({ length: jobs }, (_, n) => ({ n })));
       await db.execute(sql`analyze trellis_jobs`);
       const worker = createJobWorker({
@@ -109,6 +117,11 @@ async function openBoss(url: string, pool: pg.Pool, workers: number): Promise<Su
   boss.on("error", () => {});
   await boss.start();
   await boss.createQueue("insert");
+  for (let filled = 0; filled < finished; filled += FILL) {
+    await boss.insert("insert", Array.from({ length: FILL }, (_, n) => ({ data: { n } })));
+  }
+  await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+  await pool.query("vacuum analyze pgboss.job");
   async function work(): Promise<void> {
     for (;;) {
       const found = await boss.fetch("insert", { batchSize: BATCH }) ?? [];
@@ -185,8 +198,18 @@ if (import.meta.main) {
   for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
     await db.execute(sql.raw(statement));
   }
+  await db.execute(
+    sql`insert into trellis_jobs (id, name, payload, state, shard, position, enqueued_at, run_at,
+    due_at, attempts, fence, finished_at)
+    select gen_random_uuid(), 'insert', '{"n":1}', 'done', n % 16, n, now(), now(),
+      now() + interval '1 day', 1, 1, now() - interval '2 hours'
+    from generate_series(1, ${finished}::int) n`,
+  );
+  await db.execute(sql`vacuum analyze trellis_jobs`);
   await closeDrizzleClient(database);
-  console.log(`${jobs} jobs, median of ${rounds} rounds, jobs per second`);
+  console.log(
+    `${jobs} jobs, ${finished} finished ones, median of ${rounds} rounds, jobs per second`,
+  );
   console.log("workers | ours, exactly once | ours, at least once | pg-boss | graphile-worker");
   for (const workers of WORKERS) {
     const pool = new pg.Pool({ connectionString: url, max: workers });

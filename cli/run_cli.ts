@@ -15,6 +15,7 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import { CLI_PACKAGES } from "./terminal/optional_packages.ts";
 import { createOutput, type Output, type OutputOptions } from "./terminal/output.ts";
 import { resolve } from "node:path";
+import { createInterface, type Interface } from "node:readline";
 import { text } from "node:stream/consumers";
 
 /** Options of {@link runCli}. */
@@ -54,11 +55,12 @@ export interface CliOptions extends Omit<OutputOptions, "json"> {
  * @returns The exit code: 0 done, 1 found something, 2 wrong usage, 3 could not run.
  */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<ExitCode> {
+  const questions = createQuestions();
   const {
     commands = COMMANDS,
     cwd = process.cwd(),
-    confirm = askOnTerminal,
-    ask = askForLine,
+    confirm = questions.confirm,
+    ask = questions.ask,
     readInput = readStandardInput,
     ...streams
   } = options;
@@ -98,7 +100,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       cwd,
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
-      canAsk: !output.isJson && (confirm !== askOnTerminal || isTerminal()),
+      canAsk: !output.isJson && (confirm !== questions.confirm || isTerminal()),
       async confirm(question) {
         output.endProgress();
         return output.isJson ? undefined : await confirm(question);
@@ -116,6 +118,8 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   } catch (error) {
     output.endProgress();
     return reportError(output, error);
+  } finally {
+    questions.close();
   }
 }
 
@@ -199,33 +203,70 @@ function isTerminal(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/**
- * Asks a yes/no question on the terminal.
- *
- * @param question One sentence that ends with a question mark.
- * @returns True for `y` or `yes`; `undefined` when there is no terminal to ask on.
- */
-async function askOnTerminal(question: string): Promise<boolean | undefined> {
-  const answer = await askForLine(`${question} [y/N] `);
-  return answer === undefined ? undefined : /^y(?:es)?$/i.test(answer);
+/** Asks questions on the terminal. */
+interface Questions {
+  /**
+   * Asks for a line.
+   *
+   * @param question The text before the cursor.
+   * @returns The line without spaces around it; `undefined` when there is no terminal to ask on, or its
+   * input ends.
+   */
+  ask(question: string): Promise<string | undefined>;
+  /**
+   * Asks a yes/no question.
+   *
+   * @param question One sentence that ends with a question mark.
+   * @returns True for `y` or `yes`; `undefined` when there is no terminal to ask on, or its input ends.
+   */
+  confirm(question: string): Promise<boolean | undefined>;
+  /** Stops reading, so that the process can end. */
+  close(): void;
 }
 
-/**
- * Asks for a line on the terminal.
- *
- * @param question The text before the cursor.
- * @returns The line without spaces around it; `undefined` when there is no terminal to ask on.
- */
-async function askForLine(question: string): Promise<string | undefined> {
-  if (!isTerminal()) return undefined;
-  const { stdin, stderr } = process;
-  const { createInterface } = await import("node:readline/promises");
-  const terminal = createInterface({ input: stdin, output: stderr });
-  try {
-    return (await terminal.question(question)).trim();
-  } finally {
-    terminal.close();
+/** Creates the reader of answers. It reads nothing before the first question. */
+function createQuestions(): Questions {
+  const typedAhead: string[] = [];
+  let terminal: Interface | undefined;
+  let hasEnded = false;
+  let answer: ((line: string | undefined) => void) | undefined;
+
+  function settle(line: string | undefined): boolean {
+    const isAsked = answer !== undefined;
+    answer?.(line);
+    // the next line may come before the next question
+    answer = undefined;
+    return isAsked;
   }
+
+  function open(): Interface {
+    // the terminal edits lines itself, so that Ctrl-C ends the process
+    const opened = createInterface({ input: process.stdin, terminal: false });
+    opened.on("line", (line) => settle(line) || typedAhead.push(line));
+    opened.on("close", () => {
+      hasEnded = true;
+      settle(undefined);
+    });
+    return opened;
+  }
+
+  async function ask(question: string): Promise<string | undefined> {
+    if (!isTerminal()) return undefined;
+    process.stderr.write(question);
+    terminal ??= open();
+    if (typedAhead.length > 0) return typedAhead.shift()!.trim();
+    if (hasEnded) return undefined;
+    return (await new Promise<string | undefined>((resolve) => answer = resolve))?.trim();
+  }
+
+  return {
+    ask,
+    async confirm(question): Promise<boolean | undefined> {
+      const line = await ask(`${question} [y/N] `);
+      return line === undefined ? undefined : /^y(?:es)?$/i.test(line);
+    },
+    close: () => terminal?.close(),
+  };
 }
 
 /**

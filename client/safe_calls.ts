@@ -6,7 +6,11 @@ import {
 
 /** The parts of a call's options that become its URL. */
 interface UrlOptions {
-  readonly params?: { readonly path?: Record<string, unknown> };
+  readonly params?: {
+    readonly path?: Record<string, unknown>;
+    readonly header?: Record<string, unknown>;
+    readonly cookie?: Record<string, unknown>;
+  };
   readonly querySerializer?: QuerySerializer | QuerySerializerOptions;
 }
 
@@ -17,7 +21,8 @@ export type UnsafeCall = (path: string, options?: object) => Promise<unknown>;
 
 /**
  * Wraps a method of openapi-fetch, which neither checks values of path parameters nor encodes names of query parameters. A
- * URL parser removes the segments `.` and `..`, so that such a value calls another route.
+ * URL parser removes the segments `.` and `..`, so that such a value calls another route. It does not send cookie parameters
+ * either.
  *
  * @param call The method.
  * @returns The method. It rejects with a `RangeError` if a path parameter is missing, empty, `.` or `..`.
@@ -26,8 +31,21 @@ export function withSafeUrl(call: UnsafeCall): UnsafeCall {
   return async function callSafely(path, options) {
     const { params, querySerializer }: UrlOptions = options ?? {};
     checkPath(path, params?.path ?? {});
-    return await call(path, { ...options, querySerializer: withEncodedNames(querySerializer) });
+    return await call(path, {
+      ...options,
+      ...params?.cookie && { params: withCookieHeader(params) },
+      querySerializer: withEncodedNames(querySerializer),
+    });
   };
+}
+
+/** Adds the header `Cookie`. Browsers ignore it, and send the cookies that they have themselves. */
+function withCookieHeader(params: NonNullable<UrlOptions["params"]>): object {
+  const cookies = Object.entries(params.cookie ?? {}).filter(([, value]) => value !== undefined);
+  const header = cookies.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  return header.length === 0
+    ? params
+    : { ...params, header: { ...params.header, Cookie: header.join("; ") } };
 }
 
 function checkPath(path: string, values: Record<string, unknown>): void {

@@ -18,6 +18,8 @@
  */
 export { getHeader, getPath, getQueryString, readRawBody } from "./http/api_event.ts";
 export { type ClientAddressSource, getClientAddress } from "./http/client_address.ts";
+export { cacheControl, type CacheControlOptions } from "./http/cache_control.ts";
+export type { EtagOption, ResourceVersion } from "./http/entity_tag.ts";
 export { type Clock } from "./async/clock.ts";
 export { type CorsOption } from "./http/cors.ts";
 export type { SecurityHeadersOption } from "./http/security_headers.ts";

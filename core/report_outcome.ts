@@ -26,6 +26,11 @@ export interface Outcome {
   readonly failure?: { readonly error: unknown };
   /** The result, also of a failed invocation if an error became a response. */
   readonly result?: unknown;
+  /**
+   * What was handled.
+   * @default "request"
+   */
+  readonly subject?: string;
 }
 
 /**
@@ -51,7 +56,7 @@ export function reportOutcome(
 function report(
   invocation: Invocation,
   { operationName, summary, logResult, metrics: addsMetrics }: HandlerSettings,
-  { startedMs, span, failure, result }: Outcome,
+  { startedMs, span, failure, result, subject = "request" }: Outcome,
 ): void {
   const isFailed = failure !== undefined && !isClientError(failure.error);
   const status = (result as { statusCode?: unknown } | null | undefined)?.statusCode;
@@ -71,7 +76,7 @@ function report(
       status: statusCode,
       ...describeFailure(failure, isFailed),
     };
-    const message = isFailed ? "request failed" : "request completed";
+    const message = `${subject} ${isFailed ? "failed" : "completed"}`;
     const line = renderLine(invocation, level, message, renderFields(fields, invocation.redact));
     if (invocation.settings.metricsInSummary) invocation.summary = line;
     else invocation.append(line);

@@ -51,6 +51,11 @@ export interface EventReader<E> {
   describeSpan(event: E): SpanDescription;
   getTraceContext(event: E, readEnvironment: boolean): TraceContext | undefined;
   toLoggable(event: E, redact: ReadonlySet<string> | undefined): unknown;
+  /**
+   * What an event is in the log.
+   * @default "request"
+   */
+  readonly subject?: string;
 }
 
 /** Reads HTTP events, and any other event as one without headers. */
@@ -137,7 +142,13 @@ export function observeHandler<E, R>(
         if (respondToError === undefined) throw error;
         return result = respondToError(error, context, event);
       } finally {
-        reportOutcome(invocation, settings, { startedMs, span, failure, result });
+        reportOutcome(invocation, settings, {
+          startedMs,
+          span,
+          failure,
+          result,
+          subject: reader.subject,
+        });
       }
     });
   };

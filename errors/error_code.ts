@@ -25,6 +25,7 @@ export const ERROR_CODES = {
   CONFLICT: CONFLICT,
   UNIQUE_VIOLATION: CONFLICT,
   FOREIGN_KEY_VIOLATION: CONFLICT,
+  PRECONDITION_FAILED: { status: 412, title: "Precondition Failed" },
   PAYLOAD_TOO_LARGE: { status: 413, title: "Content Too Large" },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Unsupported Media Type" },
   UNPROCESSABLE_CONTENT: { status: 422, title: "Unprocessable Content" },

@@ -93,6 +93,19 @@ export class ConflictError extends AppError {
   }
 }
 
+/** 412: the resource is not in the state that the request names in `If-Match` or `If-None-Match`. */
+export class PreconditionFailedError extends AppError {
+  override readonly name: string = "PreconditionFailedError";
+
+  /**
+   * @param message Shown to the client.
+   * @param options Cause, details, headers.
+   */
+  constructor(message?: string, options: AppErrorOptions = {}) {
+    super("PRECONDITION_FAILED", message, options);
+  }
+}
+
 /** 413: the body is larger than the limit of the handler. */
 export class PayloadTooLargeError extends AppError {
   override readonly name: string = "PayloadTooLargeError";

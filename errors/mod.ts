@@ -37,6 +37,7 @@ export {
   MethodNotAllowedError,
   NotFoundError,
   PayloadTooLargeError,
+  PreconditionFailedError,
   type RetryAfterOptions,
   ServiceUnavailableError,
   TooManyRequestsError,

@@ -1,12 +1,12 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
-import { JOB_SHARDS } from "./job_row.ts";
+import { FIRST_SHARDS, JOB_SHARDS } from "./job_row.ts";
 import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
@@ -20,6 +20,8 @@ export interface LeasedJob {
   readonly name: string;
   /** JSON of the payload. */
   readonly payload: string;
+  /** Part of the table: jobs of lower ones begin first. */
+  readonly shard: number;
   /** Number of this attempt, from 1. */
   readonly attempts: number;
   /** Number of this lease: a worker with an older one cannot finish the job. */
@@ -43,6 +45,7 @@ export interface ClaimedRow extends Record<string, unknown> {
   id: string;
   name: string;
   payload: string;
+  shard: number | string;
   attempts: number | string;
   fence: number | string;
   group_key: string | null;
@@ -63,6 +66,16 @@ export interface ClaimOptions {
   readonly clock: Clock | undefined;
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
+  /**
+   * True to lease jobs of a higher priority first.
+   * @default false
+   */
+  readonly isOrdered?: boolean;
+  /**
+   * Number of the plan: PostgreSQL makes another one for it.
+   * @default 0
+   */
+  readonly plan?: number;
 }
 
 /**
@@ -77,14 +90,18 @@ const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
   select 1 from "trellis_jobs" r where r."group_key" = j."group_key" and r."group_key" is not null
     and r."state" = 'running' and r."id" <> j."id")))`;
 
-/** Condition for the shards from `first`, or for those before it. Always as many parameters. */
+/**
+ * Condition for the shards of a high priority and those from `first`, or for those before it and of a low
+ * priority. From 0 on they are all shards.
+ */
 function inShards(first: number, before: boolean): PlainSql {
-  const [from, to] = before ? [0, first - 1] : [first, JOB_SHARDS - 1];
-  const shards = Array.from(
-    { length: JOB_SHARDS },
-    (_, at) => sql`${Math.min(from + at, to)}::int`,
-  );
-  return sql`j."shard" in (${joinSql(shards, ", ")})`;
+  const { high, normal, low } = FIRST_SHARDS;
+  const list = (from: number, count = JOB_SHARDS) =>
+    Array.from({ length: count }, (_, at) => from + at);
+  const shards = before
+    ? [...list(normal, first), ...list(low)]
+    : [...list(high), ...list(first, JOB_SHARDS - first), ...(first === 0 ? list(low) : [])];
+  return sql`j."shard" = any(${`{${shards.join(",")}}`}::text::int[])`;
 }
 
 /**
@@ -146,17 +163,26 @@ export function isInGroup(group: string, clock: Clock | undefined): PlainSql {
  */
 export function buildClaim(
   condition: PlainSql,
-  { jobs, limit, clock, withGroups }: ClaimOptions,
+  { jobs, limit, clock, withGroups, isOrdered = false, plan = 0 }: ClaimOptions,
 ): PlainSql {
   const names = joinSql(jobs.map(({ jobName }) => sql`${jobName}`), ", ");
   const now = sqlNow(clock);
   const hasGroup = withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
-  return sql`update "trellis_jobs" t set "state" = 'running', "fence" = t."fence" + 1,
-    "attempts" = t."attempts" + 1, "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
+  // the order of the index
+  const order = isOrdered ? sql`order by j."shard", j."due_at"` : sql``;
+  // a job of a later version waits for a worker of that release
+  const versions = joinSql(
+    jobs.map(({ jobName, settings }) => sql`when ${jobName} then ${settings.version}::int`),
+    " ",
+  );
+  return sql`update /* plan ${rawSql(String(plan))} */ "trellis_jobs" t set "state" = 'running',
+    "fence" = t."fence" + 1, "attempts" = t."attempts" + 1,
+    "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
   where t."id" = any(array(
-    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names}) and ${hasGroup}
-    limit ${limit} for update skip locked))
-  returning t."id", t."name", t."payload", t."attempts", t."fence", t."group_key",
+    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names})
+      and coalesce(j."version", 1) <= case j."name" ${versions} end and ${hasGroup}
+    ${order} limit ${limit} for update skip locked))
+  returning t."id", t."name", t."payload", t."shard", t."attempts", t."fence", t."group_key",
     extract(epoch from t."enqueued_at") * 1000 as enqueued_ms,
     extract(epoch from ${now} - t."enqueued_at") * 1000 as age_ms,
     extract(epoch from ${now} - t."run_at") * 1000 as waited_ms,
@@ -177,6 +203,7 @@ export function readLeasedJob(row: ClaimedRow): LeasedJob {
     id: row.id,
     name: row.name,
     payload: row.payload,
+    shard: Number(row.shard),
     attempts: Number(row.attempts),
     fence: Number(row.fence),
     group: row.group_key,
@@ -209,9 +236,17 @@ const MAX_CLAIMS = 3;
 /** Leases at most as many jobs as `getLimit` says when the statement is sent; none if there are no more. */
 export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
+/**
+ * Share of the claims after which the next plan is made. PostgreSQL keeps the plan of a prepared statement,
+ * and for a small table that is to read all of it. The table grows with each job that is run.
+ */
+const PLAN_GROWTH = 4;
+
 /** Leases jobs from the table. */
 export class JobClaimer {
   readonly #options: ClaimerOptions;
+  #claims = 0;
+  #foundNone = false;
 
   /**
    * @param options Client and jobs.
@@ -221,16 +256,21 @@ export class JobClaimer {
   }
 
   /**
-   * Leases due jobs. Begins at a shard by chance, so that workers rarely compete.
+   * Leases due jobs. Begins at a shard by chance, so that workers rarely compete; at the first one if there
+   * were none the last time, so that a look at an idle table is one statement.
    *
    * @param limit Maximum number of jobs.
    */
   async claimDue(limit: number): Promise<LeasedJob[]> {
     const { clock, random } = this.#options;
-    const first = Math.floor(random() * JOB_SHARDS);
-    const found = await this.#claim(mayRun(first, false, clock), limit);
-    if (found.length > 0 || first === 0) return found;
-    return await this.#claim(mayRun(first, true, clock), limit);
+    const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
+    let found = await this.#claim(mayRun(first, false, clock), limit, true);
+    if (found.length === 0 && first > 0) {
+      found = await this.#claim(mayRun(first, true, clock), limit, true);
+    }
+    this.#foundNone = found.length === 0;
+    // the statement returns them in any order
+    return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
   }
 
   /**
@@ -269,12 +309,13 @@ export class JobClaimer {
    * the same time makes the whole statement fail: the next one sees that lease. The last one leaves out
    * groups, so that jobs of others never wait for them.
    */
-  async #claim(condition: PlainSql, limit: number): Promise<LeasedJob[]> {
+  async #claim(condition: PlainSql, limit: number, isOrdered = false): Promise<LeasedJob[]> {
     const { getDb, jobs, clock } = this.#options;
     const db = await getDb();
     for (let claim = 1;; claim++) {
       const withGroups = claim < MAX_CLAIMS;
-      const statement = buildClaim(condition, { jobs, limit, clock, withGroups });
+      const plan = Math.floor(Math.log(++this.#claims) / Math.log(PLAN_GROWTH));
+      const statement = buildClaim(condition, { jobs, limit, clock, withGroups, isOrdered, plan });
       try {
         const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
         return rows.map(readLeasedJob);

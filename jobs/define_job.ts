@@ -8,6 +8,7 @@ import { insertJobs, type JobClient } from "./enqueue.ts";
 import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";
 import { createJobRow, type EnqueueOptions } from "./job_row.ts";
 import { record } from "../env/recording.ts";
+import { waitForJob, type WaitForJobOptions } from "./wait_for_job.ts";
 
 /** Type that a schema accepts. */
 export type JobInput<TSchema extends StandardSchema> = TSchema extends
@@ -35,6 +36,15 @@ export interface RunningJob {
   readonly enqueuedAt: Date;
   /** Group, if the job has one. */
   readonly group: string | undefined;
+  /**
+   * Reports how much is done, for `getJob` and `trellis jobs show`. At most one report a second is written.
+   * A report that cannot be written is logged.
+   *
+   * @param progress 0 to 1.
+   * @throws {ConfigurationError} If it is another number, or the job has `transaction: true`: its row is
+   * locked until COMMIT.
+   */
+  report(progress: number): Promise<void>;
 }
 
 /** Arguments of a job's handler. */
@@ -46,7 +56,10 @@ export type JobHandlerParams<TOutput, TTransaction extends boolean> =
     job: RunningJob;
     /** Key to pass on to services that support one: the same in each attempt of this job. */
     idempotencyKey: string;
-    /** Aborted when the attempt's time is up: pass it to `fetch`. */
+    /**
+     * Aborted when the attempt's time is up, and, without `transaction`, within about 5 seconds after the job
+     * was cancelled (reason `JobCancelledError`) or leased to another worker: pass it to `fetch`.
+     */
     signal: AbortSignal;
     /** Ids of this attempt; the correlation id is that of the request which enqueued the job. */
     metadata: WrapperMetadata;
@@ -55,10 +68,10 @@ export type JobHandlerParams<TOutput, TTransaction extends boolean> =
     ? { /** The transaction that marks the job as done. */ tx: TransactionClient }
     : unknown);
 
-/** Handler of a job. Its result is not used; an error is a failed attempt. */
-export type JobHandler<TOutput, TTransaction extends boolean> = (
+/** Handler of a job. Its result is kept if the job has a schema for it; an error is a failed attempt. */
+export type JobHandler<TOutput, TTransaction extends boolean, TResult = unknown> = (
   params: JobHandlerParams<TOutput, TTransaction>,
-) => unknown;
+) => TResult | Promise<TResult>;
 
 /** Attempt that marks its job as done itself. */
 export interface LeasedAttempt {
@@ -75,7 +88,12 @@ export interface LeasedAttempt {
 }
 
 /** Declared job. */
-export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends boolean = boolean> {
+export interface Job<
+  TInput = unknown,
+  TOutput = unknown,
+  TTransaction extends boolean = boolean,
+  TResult = unknown,
+> {
   /** Name of the job. */
   readonly jobName: string;
   /** Schema of the payload. */
@@ -83,7 +101,7 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
   /** Options with their defaults. */
   readonly settings: JobSettings;
   /** The handler, to be tested apart from its worker. */
-  readonly handler: JobHandler<TOutput, TTransaction>;
+  readonly handler: JobHandler<TOutput, TTransaction, TResult>;
   /**
    * Runs an attempt in place of the handler, and marks the job as done itself: the turns of a workflow do.
    * It needs `transaction: true`.
@@ -95,7 +113,7 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
    *
    * @param client A transaction's client; or a client, for a job outside of a transaction.
    * @param payload The payload; must be JSON.
-   * @param options Delay, key and group.
+   * @param options Delay, key, group and priority.
    * @returns The job's id. With a `key`, the id of the one job with this key.
    * @throws {ValidationError} If the payload does not fit the schema.
    */
@@ -107,7 +125,7 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
    *
    * @param client A transaction's client; or a client.
    * @param payloads The payloads.
-   * @param options Delay and group of all; `key` returns the key of each payload.
+   * @param options Delay, group and priority of all; `key` returns the key of each payload.
    * @returns The ids, in order.
    * @throws {ValidationError} If a payload does not fit the schema; then none is added.
    */
@@ -116,6 +134,17 @@ export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends b
     payloads: readonly TInput[],
     options?: EnqueueManyOptions<TInput>,
   ): Promise<string[]>;
+  /**
+   * Waits until a job has ended. It looks at the row with growing pauses of up to a second, on a client
+   * outside of the transaction that enqueued the job.
+   *
+   * @param client The client.
+   * @param id The job's id.
+   * @param options How long.
+   * @returns What the handler returned; `undefined` if the job has no schema of its result.
+   * @throws {JobNotDoneError} If the job is dead, cancelled or not in the table, or has not ended in time.
+   */
+  waitFor(client: JobClient, id: string, options?: WaitForJobOptions): Promise<TResult>;
 }
 
 /** Options of `enqueueMany`. */
@@ -128,7 +157,7 @@ export interface EnqueueManyOptions<TInput> extends Omit<EnqueueOptions, "key" |
 
 /** Job of any payload, for lists. */
 // deno-lint-ignore no-explicit-any -- a handler's parameters are contravariant
-export type AnyJob = Job<any, any, any>;
+export type AnyJob = Job<any, any, any, any>;
 
 /**
  * Declares a background job with a checked payload. Jobs wait in the table `trellis_jobs`
@@ -163,11 +192,15 @@ export type AnyJob = Job<any, any, any>;
  * await close();
  * ```
  */
-export function defineJob<TSchema extends StandardSchema, TTransaction extends boolean = false>(
-  options: JobOptions<TSchema, TTransaction>,
+export function defineJob<
+  TSchema extends StandardSchema,
+  TTransaction extends boolean = false,
+  TResult = unknown,
+>(
+  options: JobOptions<TSchema, TTransaction, TResult>,
 ): (
-  handler: JobHandler<JobOutput<TSchema>, TTransaction>,
-) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction> {
+  handler: JobHandler<JobOutput<TSchema>, TTransaction, TResult>,
+) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction, TResult> {
   const settings = readJobOptions(options);
   const { name } = settings;
   const schema = options.schema as StandardSchema<JobOutput<TSchema>>;
@@ -180,16 +213,17 @@ export function defineJob<TSchema extends StandardSchema, TTransaction extends b
       settings,
       handler,
       async enqueue(client, payload, options = {}): Promise<string> {
-        const row = await createJobRow(name, schema, payload, options);
+        const row = await createJobRow(name, schema, payload, { ...options, settings });
         await insertJobs(client, [row]);
         return row.id;
       },
       async enqueueMany(client, payloads, options = {}): Promise<string[]> {
-        const { key, group, delaySeconds } = options;
+        const { key, group, ...others } = options;
         const rows = await Promise.all(
           payloads.map((payload) =>
             createJobRow(name, schema, payload, {
-              delaySeconds,
+              ...others,
+              settings,
               key: key?.(payload),
               group: typeof group === "function" ? group(payload) : group,
             })
@@ -198,6 +232,8 @@ export function defineJob<TSchema extends StandardSchema, TTransaction extends b
         await insertJobs(client, rows);
         return rows.map(({ id }) => id);
       },
+      waitFor: (client, id, options) =>
+        waitForJob(client, id, settings, options) as Promise<TResult>,
     });
   };
 }

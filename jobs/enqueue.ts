@@ -1,14 +1,16 @@
 import type { SQL } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
 import { beforeDeadline } from "../core/request_context.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, sendAhead } from "../database/session/run_sql.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
 import { findTransactionState } from "../database/session/transaction_guard.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
+import type { JobUniqueOptions } from "./job_options.ts";
 import type { NewJob } from "./job_row.ts";
+import { JOBS_CHANNEL } from "./notify.ts";
 import { type CommittedJob, findTestClock, getDueSeconds, getJobsConfig } from "./job_settings.ts";
 import { sqlIn, sqlNow } from "./job_sql.ts";
 
@@ -26,16 +28,25 @@ export interface JobClient {
  */
 export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Promise<void> {
   if (rows.length === 0) return;
-  const { clock } = getJobsConfig();
+  const { clock, delivery } = getJobsConfig();
   const state = findTransactionState(client);
-  for (const batch of splitRows(rows)) {
+  for (const batch of splitRows(dropRepeated(rows))) {
     const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
-    const statement = buildInsert(batch, { clock: findTestClock(clock), mayExist });
+    const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
+    const statement = delivery?.notifies ? buildNotify(batch, inserting) : inserting;
     if (state === undefined) await insertAtOnce(client, statement);
     else insertAhead(client, state, statement);
   }
   if (state === undefined) await onCommitted(rows);
   else addCommitted(state, rows);
+}
+
+/** Leaves out rows whose key is repeated: a statement can take over the earlier job of a key once. */
+function dropRepeated(rows: readonly NewJob[]): readonly NewJob[] {
+  if (rows[0].unique === undefined) return rows;
+  const byId = new Map<string, NewJob>();
+  for (const row of rows) if (row.unique?.replace || !byId.has(row.id)) byId.set(row.id, row);
+  return [...byId.values()];
 }
 
 /** Rows have their ids already, so a repeated insert has no further effect. */
@@ -148,6 +159,13 @@ export function splitRows(rows: readonly NewJob[]): NewJob[][] {
   return batches;
 }
 
+/** Builds the statement that inserts jobs and announces when the first of them may run. */
+function buildNotify(rows: readonly NewJob[], inserting: PlainSql): PlainSql {
+  const first = Math.min(...rows.map(({ delaySeconds }) => delaySeconds));
+  return sql`with added as (${inserting} returning 1)
+  select pg_notify(${JOBS_CHANNEL}::text, ${String(first)}::text)`;
+}
+
 /** How rows are inserted. */
 export interface InsertOptions {
   /** Clock of a test. */
@@ -170,10 +188,45 @@ export function buildInsert(
     sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
     ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
     ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, getDueSeconds(row.delaySeconds))},
-    ${row.correlationId}::text, ${row.traceParent}::text)`
+    ${row.correlationId}::text, ${row.traceParent}::text, ${row.version}::int)`
   );
-  const onConflict = mayExist ? sql` on conflict do nothing` : sql``;
-  return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position",
-  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent")
+  const { unique } = rows[0];
+  const onConflict = unique !== undefined
+    ? takeOver(unique, clock)
+    : mayExist
+    ? sql` on conflict do nothing`
+    : sql``;
+  return sql`insert into "trellis_jobs" as e ("id", "name", "payload", "shard", "group_key", "position",
+  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent", "version")
   values ${joinSql(values, ", ")}${onConflict}`;
+}
+
+/** Columns that a job which is taken over gets from the new one. */
+const TAKEN_OVER: PlainSql = rawSql(
+  [
+    "payload",
+    "shard",
+    "group_key",
+    "position",
+    "enqueued_at",
+    "run_at",
+    "due_at",
+    "correlation_id",
+    "trace_parent",
+    "version",
+  ].map((column) => `"${column}" = excluded."${column}"`).join(", "),
+);
+
+/** Makes the earlier job of a key the new one. Its fence stays, so that an earlier worker cannot end it. */
+function takeOver(
+  { periodSeconds, replace }: JobUniqueOptions,
+  clock: Clock | undefined,
+): PlainSql {
+  const isOver = periodSeconds === undefined
+    ? sql`false`
+    : sql`(e."finished_at" is not null and e."enqueued_at" <= ${sqlIn(clock, -periodSeconds)})`;
+  const isReplaced = replace ? sql`e."state" in ('queued', 'dead', 'cancelled')` : sql`false`;
+  return sql` on conflict ("id") do update set "state" = 'queued', "attempts" = 0, "finished_at" = null,
+  "last_error" = null, "progress" = null, "result" = null, ${TAKEN_OVER}
+  where ${isOver} or ${isReplaced}`;
 }

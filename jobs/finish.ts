@@ -19,6 +19,8 @@ export interface DoneJobs {
   readonly fence: number;
   /** Seconds that the rows are kept. */
   readonly keepSeconds: number;
+  /** JSON of the handler's result, if it is kept. */
+  readonly result?: string | undefined;
 }
 
 function holdsLease({ id, fence }: JobLease): PlainSql {
@@ -33,11 +35,13 @@ function holdsLease({ id, fence }: JobLease): PlainSql {
  * @param clock Clock of a test.
  */
 export function buildFinish(
-  { ids, fence, keepSeconds }: DoneJobs,
+  { ids, fence, keepSeconds, result }: DoneJobs,
   clock: Clock | undefined,
 ): PlainSql {
   return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
-  "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
+  "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null${
+    result === undefined ? sql`` : sql`, "result" = ${result}::text`
+  }
   where "id" in (${
     listIds(ids)
   }) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
@@ -97,10 +101,32 @@ export function buildRelease(lease: JobLease, clock: Clock | undefined): PlainSq
   "due_at" = ${sqlNow(clock)} where ${holdsLease(lease)} returning "id"`;
 }
 
+/**
+ * Builds the statement that keeps the result of a job which its transaction has marked as done.
+ *
+ * @param id The job's id.
+ * @param result JSON.
+ */
+export function buildResult(id: string, result: string): PlainSql {
+  return sql`update "trellis_jobs" set "result" = ${result}::text where "id" = ${id}::uuid`;
+}
+
+/**
+ * Builds the statement that writes how much of a job is done.
+ *
+ * @param lease The lease.
+ * @param progress 0 to 1.
+ */
+export function buildProgress(lease: JobLease, progress: number): PlainSql {
+  return sql`update "trellis_jobs" set "progress" = ${progress}::float8 where ${holdsLease(lease)}`;
+}
+
 /** Job that succeeded. */
 export interface DoneJob extends JobLease {
   /** Seconds that the row is kept. */
   readonly keepSeconds: number;
+  /** JSON of the handler's result, if it is kept. */
+  readonly result?: string | undefined;
 }
 
 interface Waiting {
@@ -176,14 +202,16 @@ export class JobFinisher {
     if (this.#waiting.length > 0) this.#startLater();
   }
 
-  /** Takes the jobs that one statement can mark: they share fence and time to be kept. */
+  /** Takes the jobs that one statement can mark: they share fence and time to be kept, and have no result. */
   #takeBatch(): Waiting[] {
-    const { fence, keepSeconds } = this.#waiting[0].job;
+    const { fence, keepSeconds, result } = this.#waiting[0].job;
+    if (result !== undefined) return this.#waiting.splice(0, 1);
     const batch: Waiting[] = [];
     const others: Waiting[] = [];
     for (const waiting of this.#waiting.splice(0)) {
       const { job } = waiting;
-      const isAlike = job.fence === fence && job.keepSeconds === keepSeconds;
+      const isAlike = job.fence === fence && job.keepSeconds === keepSeconds &&
+        job.result === undefined;
       (isAlike && batch.length < MAX_IDS ? batch : others).push(waiting);
     }
     this.#waiting.push(...others);
@@ -193,9 +221,8 @@ export class JobFinisher {
   async #finishBatch(batch: readonly Waiting[]): Promise<void> {
     try {
       const db = await this.#getDb();
-      const { fence, keepSeconds } = batch[0].job;
       const ids = batch.map(({ job }) => job.id);
-      const statement = buildFinish({ ids, fence, keepSeconds }, this.#clock);
+      const statement = buildFinish({ ...batch[0].job, ids }, this.#clock);
       const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement));
       const held = new Set(rows.map(({ id }) => id));
       for (const { job, resolve } of batch) resolve(held.has(job.id));

@@ -41,12 +41,16 @@ export interface JobDetails {
   readonly lastError: string | undefined;
   /** Correlation id of the request. */
   readonly correlationId: string | undefined;
+  /** Part that is done, 0 to 1, as the handler reported it. */
+  readonly progress: number | undefined;
 }
 
 /** Job with its payload. */
 export interface JobWithPayload extends JobDetails {
   /** JSON of the payload; it may hold personal data. */
   readonly payload: string;
+  /** JSON of the result, if the job keeps it; it may hold personal data. */
+  readonly result: string | undefined;
 }
 
 /** Options of `listJobs`. */
@@ -73,12 +77,14 @@ interface DetailsRow extends Record<string, unknown> {
   finished: string | null;
   last_error: string | null;
   correlation_id: string | null;
+  progress: number | string | null;
   payload?: string;
+  result?: string | null;
 }
 
 const COLUMNS: PlainSql = sql`"id", "name", "state", "attempts", "group_key",
   ${isoTime("enqueued_at")} as enqueued, ${isoTime("run_at")} as run,
-  ${isoTime("finished_at")} as finished, "last_error", "correlation_id"`;
+  ${isoTime("finished_at")} as finished, "last_error", "correlation_id", "progress"`;
 
 /** Returns the time of a column as ISO 8601, in UTC. */
 export function isoTime(column: string): PlainSql {
@@ -133,9 +139,9 @@ export async function listJobs(
 export async function getJob(db: DrizzleClient, id: string): Promise<JobWithPayload | undefined> {
   const [row] = await runSqlRows<DetailsRow>(
     db,
-    sql`select ${COLUMNS}, "payload" from "trellis_jobs" where "id" = ${id}::uuid`,
+    sql`select ${COLUMNS}, "payload", "result" from "trellis_jobs" where "id" = ${id}::uuid`,
   );
-  return row && { ...readDetails(row), payload: row.payload! };
+  return row && { ...readDetails(row), payload: row.payload!, result: row.result ?? undefined };
 }
 
 /**
@@ -168,14 +174,73 @@ function isOrphaned(now: PlainSql): PlainSql {
   return sql`("state" = 'running' and "due_at" <= ${now})`;
 }
 
+/** Jobs of one name in one state. */
+export interface JobStats {
+  /** Name of the jobs. */
+  readonly name: string;
+  /** State of the jobs. */
+  readonly state: JobState;
+  /** Number of jobs. */
+  readonly jobs: number;
+  /** Those of them that are due: they wait for a worker, or their worker has died. */
+  readonly due: number;
+  /** Seconds that the oldest due one has been waiting; 0 if none is due. */
+  readonly oldestDueSeconds: number;
+}
+
+/**
+ * Counts the jobs by name and state. It reads the whole table, so it is meant for people.
+ *
+ * @param db The client.
+ * @returns The counts, by name and state.
+ *
+ * @example
+ * ```ts ignore
+ * for (const { name, state, jobs } of await countJobs(db)) console.log(name, state, jobs);
+ * ```
+ */
+export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
+  const now = sqlNow(findTestClock());
+  const rows = await runSqlRows<
+    { name: string; state: JobState; jobs: unknown; due: unknown; oldest_seconds: unknown }
+  >(
+    db,
+    sql`select "name", "state", count(*) as jobs, count("since") as due,
+      extract(epoch from ${now} - min("since")) as oldest_seconds
+    from (select "name", "state", case
+      when "state" = 'queued' and "run_at" <= ${now} then "run_at"
+      when "state" = 'running' and "due_at" <= ${now} then "due_at" end as "since"
+      from "trellis_jobs") j
+    group by "name", "state" order by "name", "state"`,
+  );
+  return rows.map((row) => ({
+    name: row.name,
+    state: row.state,
+    jobs: Number(row.jobs),
+    due: Number(row.due),
+    oldestDueSeconds: Math.floor(Number(row.oldest_seconds ?? 0)),
+  }));
+}
+
 /** Time that a cancelled job is kept. */
 const KEPT = sql`interval '1 day'`;
 
+/** Options of `cancelJobs`. */
+export interface CancelJobsOptions {
+  /**
+   * True to cancel jobs that run, too: their handler's `signal` is aborted within about 5 seconds, and what
+   * they have done stays. A job with `transaction: true` that runs is left, because it cannot be stopped.
+   * @default false
+   */
+  running?: boolean;
+}
+
 /**
- * Cancels jobs that are queued or dead, and those whose lease has ended. A job that runs is not stopped.
+ * Cancels jobs that are queued or dead, and those whose lease has ended.
  *
  * @param db The client.
  * @param ids The jobs' ids.
+ * @param options Which jobs.
  * @returns The ids of the jobs that were cancelled.
  *
  * @example
@@ -183,13 +248,18 @@ const KEPT = sql`interval '1 day'`;
  * await cancelJobs(db, [id]);
  * ```
  */
-export async function cancelJobs(db: DrizzleClient, ids: readonly string[]): Promise<string[]> {
+export async function cancelJobs(
+  db: DrizzleClient,
+  ids: readonly string[],
+  { running = false }: CancelJobsOptions = {},
+): Promise<string[]> {
   const now = sqlNow(findTestClock());
+  const isRunning = running ? sql`"state" = 'running'` : isOrphaned(now);
   return await change(
     db,
     ids,
     sql`update "trellis_jobs" set "state" = 'cancelled', "finished_at" = ${now}, "due_at" = ${now} + ${KEPT}
-      where ("state" in ('queued', 'dead') or ${isOrphaned(now)})`,
+      where ("state" in ('queued', 'dead') or ${isRunning})`,
   );
 }
 
@@ -200,7 +270,9 @@ async function change(
 ): Promise<string[]> {
   if (ids.length === 0) return [];
   const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
-  const statement = sql`${update} and "id" in (${list}) returning "id"`;
+  // a row that a transaction has locked is left: its job is about to end
+  const statement = sql`${update} and "id" = any(array(select "id" from "trellis_jobs"
+    where "id" in (${list}) for update skip locked)) returning "id"`;
   const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement), {
     idempotent: true,
   });
@@ -219,5 +291,6 @@ function readDetails(row: DetailsRow): JobDetails {
     finishedAt: row.finished ?? undefined,
     lastError: row.last_error ?? undefined,
     correlationId: row.correlation_id ?? undefined,
+    progress: row.progress === null ? undefined : Number(row.progress),
   };
 }

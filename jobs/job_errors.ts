@@ -1,3 +1,5 @@
+import type { JobState } from "./job_admin.ts";
+
 /**
  * Error that ends a job at once: further attempts cannot succeed. The job is dead.
  *
@@ -25,6 +27,18 @@ export class JobLeaseLostError extends Error {
   }
 }
 
+/** Reason of a handler's `signal` when its job was cancelled. */
+export class JobCancelledError extends Error {
+  override readonly name: string = "JobCancelledError";
+
+  /**
+   * @param id Id of the job.
+   */
+  constructor(id: string) {
+    super(`The job ${id} was cancelled while it ran`);
+  }
+}
+
 /** Error of an attempt whose payload does not fit the schema: the job belongs to another release. */
 export class JobMisfitError extends Error {
   override readonly name: string = "JobMisfitError";
@@ -42,5 +56,25 @@ export class JobBusyError extends Error {
       `The handler of the job ${id} still runs, although the time of its attempt is up: it ignores the ` +
         "signal. Pass signal on to what the handler waits for",
     );
+  }
+}
+
+/** Error of `waitFor`: the job did not succeed, or not in time. */
+export class JobNotDoneError extends Error {
+  override readonly name: string = "JobNotDoneError";
+  /** State of the job: `queued` or `running` if the time was up; `undefined` if it is not in the table. */
+  readonly state: JobState | undefined;
+
+  /**
+   * @param id Id of the job.
+   * @param state State of the job.
+   * @param lastError Error of its last failed attempt.
+   */
+  constructor(id: string, state: JobState | undefined, lastError: string | undefined) {
+    super(
+      `The job ${id} is ${state ?? "not in the table"}` +
+        (lastError === undefined ? "" : `: ${lastError}`),
+    );
+    this.state = state;
   }
 }

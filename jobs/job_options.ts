@@ -29,8 +29,28 @@ export interface JobRetryOptions {
   maxDelaySeconds?: number;
 }
 
+/** What `enqueue` with a `key` does when the table has a job of this name and key. */
+export interface JobUniqueOptions {
+  /**
+   * Seconds since the earlier job was enqueued after which its key can be used again, once it has ended: it is
+   * done, dead or cancelled. With 0, as soon as it has ended.
+   * @default as long as the earlier job is in the table
+   */
+  readonly periodSeconds?: number;
+  /**
+   * True to replace an earlier job that waits, is dead or was cancelled: it gets the new payload and time.
+   * With `delaySeconds`, the job runs when no other was enqueued for this time (debounce).
+   * @default false: nothing is added
+   */
+  readonly replace?: boolean;
+}
+
 /** Options of `defineJob`. */
-export interface JobOptions<TSchema extends StandardSchema, TTransaction extends boolean> {
+export interface JobOptions<
+  TSchema extends StandardSchema,
+  TTransaction extends boolean,
+  TResult = unknown,
+> {
   /** Name of the job in the table: letters, digits, `.`, `_` and `-`. Do not rename it while jobs wait. */
   name: string;
   /** Schema of the payload, checked when a job is enqueued and again before it runs. */
@@ -55,6 +75,24 @@ export interface JobOptions<TSchema extends StandardSchema, TTransaction extends
    * @default 86400
    */
   keepSeconds?: number;
+  /**
+   * Version of the payload's meaning, from 1. Raise it when workers of the earlier release must not run new
+   * jobs: they leave them to workers of this version, which also run the jobs of earlier ones.
+   * @default 1
+   */
+  version?: number;
+  /**
+   * What `enqueue` with a `key` does when there is an earlier job of this name and key. Functions that enqueue
+   * such a job also need the rights to read and update the table.
+   * @default nothing is added
+   */
+  unique?: JobUniqueOptions;
+  /**
+   * Schema of what the handler returns. The result is kept with the job, as JSON of at most 1,000,000 bytes, and
+   * `waitFor` returns it.
+   * @default the result is not kept
+   */
+  result?: StandardSchema<TResult>;
 }
 
 /** Options of a job with their defaults. */
@@ -73,6 +111,12 @@ export interface JobSettings {
   readonly transaction: boolean;
   /** Time that a finished job is kept. */
   readonly keepSeconds: number;
+  /** Version of the job: workers of an earlier one leave it. */
+  readonly version: number;
+  /** What happens to the earlier job of a key; `undefined` if nothing does. */
+  readonly unique: JobUniqueOptions | undefined;
+  /** Schema of the result; `undefined` if it is not kept. */
+  readonly result: StandardSchema | undefined;
 }
 
 const DAY_SECONDS = 86_400;
@@ -85,6 +129,17 @@ const RULES: OptionRules = {
   timeoutSeconds: wholeNumber([1, 900, "seconds"]),
   transaction: BOOLEAN_OPTION,
   keepSeconds: wholeNumber([60, YEAR_SECONDS, "seconds"]),
+  version: [
+    (value) => Number.isSafeInteger(value) && value as number >= 1,
+    "a whole number from 1",
+  ],
+  unique: OBJECT_OPTION,
+  result: SCHEMA_OPTION,
+};
+
+const UNIQUE_RULES: OptionRules = {
+  periodSeconds: wholeNumber([0, YEAR_SECONDS, "seconds"]),
+  replace: BOOLEAN_OPTION,
 };
 
 const RETRY_RULES: OptionRules = {
@@ -106,6 +161,8 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
   if (options.retry !== undefined) {
     checkOptions("defineJob", options.retry, RETRY_RULES, "retry.");
   }
+  const { unique } = options;
+  if (unique !== undefined) checkOptions("defineJob", unique, UNIQUE_RULES, "unique.");
   const { maxAttempts = 10, baseDelaySeconds = 2, maxDelaySeconds = 900 } = options.retry ?? {};
   return {
     name: options.name,
@@ -115,5 +172,8 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
     timeoutMs: (options.timeoutSeconds ?? 30) * 1000,
     transaction: options.transaction ?? false,
     keepSeconds: options.keepSeconds ?? DAY_SECONDS,
+    version: options.version ?? 1,
+    result: options.result,
+    unique: unique && { periodSeconds: unique.periodSeconds, replace: unique.replace ?? false },
   };
 }

@@ -1,9 +1,11 @@
 import { hashToUuid } from "../core/digest.ts";
+import { checkOption, oneOf } from "../core/option_rules.ts";
 import { getOutgoingHeaders } from "../core/http/trace_id.ts";
 import { parseInput } from "../core/triggers/parse_input.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { ConfigurationError, ValidationError } from "../errors/http_errors.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
+import type { JobSettings, JobUniqueOptions } from "./job_options.ts";
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
@@ -14,7 +16,7 @@ export interface EnqueueOptions {
   delaySeconds?: number;
   /**
    * Makes the job unique: while a job of this name and key is in the table, even if it has
-   * finished, no other is added.
+   * finished, no other is added. The option `unique` of the job frees a key earlier.
    */
   key?: string;
   /**
@@ -22,6 +24,21 @@ export interface EnqueueOptions {
    * for its next attempt holds back the jobs after it; a dead one does not.
    */
   group?: string;
+  /**
+   * Jobs of a higher priority begin before all others that are due. Within a priority, jobs begin roughly in
+   * the order in which they are due.
+   * @default "normal"
+   */
+  priority?: JobPriority;
+}
+
+/** Priority of a job. */
+export type JobPriority = "high" | "normal" | "low";
+
+/** Options of a row: those of the caller and those of the job. */
+export interface JobRowOptions extends EnqueueOptions {
+  /** The job's settings; by default those of a job without options. */
+  readonly settings?: Pick<JobSettings, "version" | "unique">;
 }
 
 /** Row to insert. */
@@ -30,11 +47,15 @@ export interface NewJob {
   readonly id: string;
   /** True if a job with this id may be in the table: it was derived from a key. */
   readonly hasKey: boolean;
+  /** What happens to the earlier job of this key. */
+  readonly unique: JobUniqueOptions | undefined;
+  /** Version of the job. */
+  readonly version: number;
   /** Name of the job. */
   readonly name: string;
   /** JSON. */
   readonly payload: string;
-  /** Part of the table that the row belongs to, 0 to 15. */
+  /** Part of the table that the row belongs to: 0 to 15, less or more by 16 for another priority. */
   readonly shard: number;
   /** Group, if the job has one. */
   readonly group: string | null;
@@ -54,10 +75,19 @@ export interface NewJob {
  */
 export const JOB_SHARDS = 16;
 
+/** First part of each priority: jobs begin in the order of their parts. */
+export const FIRST_SHARDS = {
+  high: -JOB_SHARDS,
+  normal: 0,
+  low: JOB_SHARDS,
+} as const satisfies Record<JobPriority, number>;
+
 /** Limit of a text column on the distributed provider is 1 MiB. */
 const MAX_PAYLOAD_BYTES = 1_000_000;
 const MAX_DELAY_SECONDS = 366 * 86_400;
 const MAX_KEY = 500;
+
+const PRIORITIES = ["high", "normal", "low"] as const satisfies JobPriority[];
 
 let position = 0;
 
@@ -67,7 +97,7 @@ let position = 0;
  * @param name Name of the job.
  * @param schema Schema of the payload.
  * @param payload The payload.
- * @param options Delay, key and group.
+ * @param options Delay, key, group, priority, and the job's settings.
  * @throws {ValidationError} If the payload does not fit.
  * @throws {ConfigurationError} If an option is invalid.
  */
@@ -75,9 +105,10 @@ export async function createJobRow(
   name: string,
   schema: StandardSchema,
   payload: unknown,
-  { delaySeconds = 0, key, group }: EnqueueOptions,
+  { delaySeconds = 0, key, group, priority = "normal", settings }: JobRowOptions,
 ): Promise<NewJob> {
   checkDelay(name, delaySeconds);
+  checkOption("priority", priority, oneOf(PRIORITIES));
   checkText(name, "key", key);
   checkText(name, "group", group);
   const at = position++;
@@ -86,9 +117,11 @@ export async function createJobRow(
   return {
     id,
     hasKey: key !== undefined,
+    unique: key === undefined ? undefined : settings?.unique,
+    version: settings?.version ?? 1,
     name,
     payload: text,
-    shard: parseInt(id[0], 16),
+    shard: FIRST_SHARDS[priority] + parseInt(id[0], 16),
     group: group ?? null,
     position: at,
     delaySeconds,
@@ -98,12 +131,12 @@ export async function createJobRow(
 }
 
 /**
- * Writes a payload as JSON, and checks what the worker will read: the payload after its way through JSON.
+ * Writes a payload or a result as JSON, and checks what will be read: the value after its way through JSON.
  *
  * @param name Name of the job.
- * @param schema Schema of the payload.
- * @param payload The payload.
- * @throws {ValidationError} If JSON would change it, or it does not fit the schema.
+ * @param schema Schema of the value.
+ * @param payload The value.
+ * @throws {ValidationError} If it does not fit, or JSON would change it.
  */
 export async function serializePayload(
   name: string,

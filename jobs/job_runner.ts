@@ -3,12 +3,13 @@ import type { LoggingConfig } from "../core/logging_config.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { runSql } from "../database/session/run_sql.ts";
 import { log } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
 import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
+import { JobMetrics } from "./job_metrics.ts";
+import { LeaseWatch } from "./lease_watch.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
 
 /** What running jobs needs. */
@@ -17,7 +18,7 @@ export interface RunnerOptions {
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** How attempts log. */
   readonly logging: LoggingConfig | undefined;
-  /** True if attempts add metrics. */
+  /** True to add the metrics of attempts. */
   readonly metrics: boolean;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
@@ -37,6 +38,7 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #attempts: Map<string, AttemptRunner> = new Map();
   readonly #finisher: JobFinisher;
+  readonly #metrics = new JobMetrics();
 
   /**
    * @param jobs The jobs by name.
@@ -46,7 +48,10 @@ export class JobRunner {
     this.#jobs = jobs;
     this.#options = options;
     this.#finisher = new JobFinisher(options.getDb, options.clock);
-    for (const [name, job] of jobs) this.#attempts.set(name, createAttemptRunner(job, options));
+    const watch = new LeaseWatch(options.getDb);
+    for (const [name, job] of jobs) {
+      this.#attempts.set(name, createAttemptRunner(job, { ...options, watch }));
+    }
   }
 
   /**
@@ -58,15 +63,21 @@ export class JobRunner {
   async run(leased: LeasedJob): Promise<EndedAttempt> {
     const job = this.#jobs.get(leased.name)!;
     let failure: { error: unknown } | undefined;
+    let result: string | undefined;
+    const startedMs = performance.now();
     try {
       if (leased.attempts > job.settings.maxAttempts) {
         throw new PermanentJobError("The worker of the last attempt ended before the attempt did");
       }
-      await this.#attempts.get(leased.name)!(leased);
+      result = await this.#attempts.get(leased.name)!(leased);
     } catch (error) {
       failure = { error };
     }
-    const outcome = this.#record(job, leased, failure);
+    const outcome = this.#record(job, leased, {
+      failure,
+      result,
+      durationMs: Math.round((performance.now() - startedMs) * 1000) / 1000,
+    });
     // the caller may look at it later
     outcome.catch(() => {});
     return { outcome };
@@ -75,29 +86,52 @@ export class JobRunner {
   async #record(
     job: AnyJob,
     leased: LeasedJob,
-    failure: { error: unknown } | undefined,
+    { failure, result, durationMs }: {
+      failure?: { error: unknown };
+      result?: string;
+      durationMs: number;
+    },
   ): Promise<AttemptOutcome> {
     const outcome = failure === undefined
-      ? await this.#finish(job, leased)
+      ? await this.#finish(job, leased, result)
       : await recordFailure(job, leased, failure.error, this.#options);
     if (outcome !== "done") logFailure(leased, outcome);
-    if (this.#options.metrics) count(leased, outcome);
+    if (this.#options.metrics) this.#metrics.add({ leased, outcome, durationMs });
     return outcome;
   }
 
   /** A transaction has marked its job itself. */
-  async #finish({ settings }: AnyJob, leased: LeasedJob): Promise<AttemptOutcome> {
+  async #finish(
+    { settings }: AnyJob,
+    leased: LeasedJob,
+    result: string | undefined,
+  ): Promise<AttemptOutcome> {
     if (settings.transaction) return "done";
     const { keepSeconds } = settings;
-    const finished = this.#finisher.finish({ ...leased, keepSeconds });
+    const finished = this.#finisher.finish({ ...leased, keepSeconds, result });
     // the next job of its group waits for it
     if (leased.group !== null) this.#finisher.flush();
     return await finished ? "done" : "lost";
   }
 
+  /**
+   * Checks whether a job may be leased a moment before it begins. If the process ends meanwhile, it loses an
+   * attempt: once, and never its only one.
+   *
+   * @param leased The job.
+   */
+  mayWait({ name, fence }: LeasedJob): boolean {
+    return fence === 1 && this.#jobs.get(name)!.settings.maxAttempts > 1;
+  }
+
   /** Records at once what has ended. */
   flush(): void {
     this.#finisher.flush();
+  }
+
+  /** Writes the metrics of all attempts that were recorded. */
+  flushMetrics(): void {
+    this.#metrics.flush();
   }
 
   /**
@@ -116,7 +150,9 @@ const MESSAGES: Readonly<Record<AttemptOutcome, string>> = {
   done: "job done",
   retried: "job failed, it will be tried again",
   dead: "job failed for the last time: see trellis jobs show",
-  lost: "job was leased to another worker before it ended: if it does not use tx, it may run twice",
+  lost:
+    "job was cancelled, or leased to another worker, before it ended: if it does not use tx and was not " +
+    "cancelled, it may run twice",
 };
 
 function logFailure({ id, name, attempts }: LeasedJob, outcome: AttemptOutcome): void {
@@ -125,13 +161,4 @@ function logFailure({ id, name, attempts }: LeasedJob, outcome: AttemptOutcome):
     job_id: id,
     attempts,
   });
-}
-
-function count({ name: job, waitedMs }: LeasedJob, outcome: AttemptOutcome): void {
-  metrics.addMetricsWithDimensions({ job }, [
-    ["JobsDelivered", "Count", 1],
-    ["JobsRetried", "Count", outcome === "retried" ? 1 : 0],
-    ["JobsDead", "Count", outcome === "dead" ? 1 : 0],
-    ["JobWait", "Milliseconds", waitedMs],
-  ]);
 }

@@ -36,6 +36,11 @@ export interface JobDelivery {
    * @default false
    */
   readonly isOutside?: boolean;
+  /**
+   * True if each insert of jobs notifies the workers that listen, with `NOTIFY` of PostgreSQL.
+   * @default false
+   */
+  readonly notifies?: boolean;
 }
 
 /** Settings of all jobs of a process. */

@@ -7,9 +7,11 @@ import {
 } from "drizzle-orm";
 import {
   bigint,
+  doublePrecision,
   index,
   integer,
   type PgBigInt53BuilderInitial,
+  type PgDoublePrecisionBuilderInitial,
   type PgIntegerBuilderInitial,
   pgTable,
   type PgTableWithColumns,
@@ -32,7 +34,7 @@ export type JobsTableColumns = {
   payload: NotNull<PgTextBuilderInitial<"payload", [string, ...string[]]>>;
   /** `queued`, `running`, `done`, `dead` or `cancelled`. */
   state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
-  /** Part of the table, 0 to 15. */
+  /** Part of the table: 0 to 15, -16 to -1 with a high priority, 16 to 31 with a low one. */
   shard: NotNull<PgIntegerBuilderInitial<"shard">>;
   /** Group whose jobs run one at a time. */
   groupKey: PgTextBuilderInitial<"group_key", [string, ...string[]]>;
@@ -56,6 +58,12 @@ export type JobsTableColumns = {
   correlationId: PgTextBuilderInitial<"correlation_id", [string, ...string[]]>;
   /** W3C trace context of the request. */
   traceParent: PgTextBuilderInitial<"trace_parent", [string, ...string[]]>;
+  /** Version of the job whose worker can run it: this one or a later one. */
+  version: PgIntegerBuilderInitial<"version">;
+  /** Part that is done, 0 to 1, as the handler reported it. */
+  progress: PgDoublePrecisionBuilderInitial<"progress">;
+  /** JSON of the handler's result. */
+  result: PgTextBuilderInitial<"result", [string, ...string[]]>;
 };
 
 /** The type of {@link trellisJobs}. */
@@ -106,6 +114,9 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   lastError: text("last_error"),
   correlationId: text("correlation_id"),
   traceParent: text("trace_parent"),
+  version: integer("version"),
+  progress: doublePrecision("progress"),
+  result: text("result"),
 }, (table) => [
   index("trellis_jobs_ready_idx").on(table.shard, table.dueAt)
     .where(sql`${table.finishedAt} IS NULL`),

@@ -1,14 +1,14 @@
 /**
  * SQL that creates the table of jobs with its indexes, for PostgreSQL and, translated like any other
  * migration, for the distributed provider. It can run repeatedly: a table of an earlier release gets the
- * indexes that it lacks, and loses those that have been replaced. Statements are separated by drizzle's
+ * columns and indexes that it lacks, and loses those that have been replaced. Statements are separated by drizzle's
  * breakpoint.
  *
  * @example
  * ```ts
  * import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
  *
- * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 7
+ * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 10
  * ```
  */
 export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
@@ -27,7 +27,10 @@ export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "finished_at" timestamp with time zone,
   "last_error" text,
   "correlation_id" text,
-  "trace_parent" text
+  "trace_parent" text,
+  "version" integer,
+  "progress" double precision,
+  "result" text
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;
@@ -41,4 +44,10 @@ CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trelli
 DROP INDEX IF EXISTS "trellis_jobs_due_idx";
 --> statement-breakpoint
 DROP INDEX IF EXISTS "trellis_jobs_group_idx";
+--> statement-breakpoint
+ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "version" integer;
+--> statement-breakpoint
+ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "progress" double precision;
+--> statement-breakpoint
+ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "result" text;
 `;

@@ -53,9 +53,12 @@ export {
 export { CHANGES_MIGRATION_SQL } from "./changes/migration.ts";
 export {
   cancelJobs,
+  type CancelJobsOptions,
+  countJobs,
   getJob,
   type JobDetails,
   type JobState,
+  type JobStats,
   type JobWithPayload,
   listJobs,
   type ListJobsOptions,
@@ -78,9 +81,15 @@ export {
   type JobStreamHandlerOptions,
   type StreamDeliveryOptions,
 } from "./job_stream_handler.ts";
-export { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
-export type { JobOptions, JobRetryOptions, JobSettings } from "./job_options.ts";
-export type { EnqueueOptions } from "./job_row.ts";
+export {
+  JobCancelledError,
+  JobLeaseLostError,
+  JobNotDoneError,
+  PermanentJobError,
+} from "./job_errors.ts";
+export { createNotifyDelivery } from "./notify.ts";
+export type { JobOptions, JobRetryOptions, JobSettings, JobUniqueOptions } from "./job_options.ts";
+export type { EnqueueOptions, JobPriority } from "./job_row.ts";
 export {
   type CommittedJob,
   configureJobs,
@@ -88,6 +97,7 @@ export {
   type JobsConfig,
 } from "./job_settings.ts";
 export { type JobsTable, type JobsTableColumns, trellisJobs } from "./jobs_table.ts";
+export type { WaitForJobOptions } from "./wait_for_job.ts";
 export { JOBS_MIGRATION_SQL } from "./migration.ts";
 export type { JobCounts } from "./job_lanes.ts";
 export type { RelayResult } from "./relay.ts";

@@ -10,7 +10,7 @@ import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { isDue } from "./claim.ts";
 import type { JobCounts } from "./job_lanes.ts";
-import { JOB_SHARDS } from "./job_row.ts";
+import { FIRST_SHARDS, JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { sqlNow } from "./job_sql.ts";
@@ -219,7 +219,9 @@ export function buildTakeDue(
     extract(epoch from t."run_at" - ${sqlNow(clock)}) as delay_seconds`;
 }
 
-const SHARDS: readonly number[] = Array.from({ length: JOB_SHARDS }, (_, shard) => shard);
+const SHARDS: readonly number[] = Object.values(FIRST_SHARDS).flatMap((first) =>
+  Array.from({ length: JOB_SHARDS }, (_, at) => first + at)
+);
 const ALL_SHARDS: PlainSql = rawSql(SHARDS.join(", "));
 
 /**

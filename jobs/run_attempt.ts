@@ -13,18 +13,28 @@ import {
 } from "../core/with_observability.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
-import { runSqlRows } from "../database/session/run_sql.ts";
+import { runSql, runSqlRows } from "../database/session/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
+import type { StandardSchema } from "../env/standard_schema.ts";
 import { isAppError } from "../errors/app_error.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
+import { log } from "../observability/logger.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";
 import type { LeasedJob } from "./claim.ts";
-import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
-import { buildFinish, type JobLease } from "./finish.ts";
-import { JobBusyError, JobLeaseLostError, JobMisfitError } from "./job_errors.ts";
+import type { AnyJob, JobHandlerParams, RunningJob } from "./define_job.ts";
+import { buildFinish, buildProgress, buildResult, type JobLease } from "./finish.ts";
+import {
+  JobBusyError,
+  JobLeaseLostError,
+  JobMisfitError,
+  PermanentJobError,
+} from "./job_errors.ts";
+import { serializePayload } from "./job_row.ts";
+import type { LeaseWatch } from "./lease_watch.ts";
 
-/** Runs one attempt of a job; rejects if it failed. */
-export type AttemptRunner = (leased: LeasedJob) => Promise<void>;
+/** Runs one attempt of a job, and returns the JSON of its result if it is kept; rejects if it failed. */
+export type AttemptRunner = (leased: LeasedJob) => Promise<string | undefined>;
 
 /** What attempts need. */
 export interface AttemptOptions {
@@ -32,15 +42,18 @@ export interface AttemptOptions {
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** How attempts log. */
   readonly logging: LoggingConfig | undefined;
-  /** True if each attempt adds its metrics. */
+  /** True to add the metrics of attempts. */
   readonly metrics: boolean;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
+  /** Looks after the leases of running jobs. */
+  readonly watch: LeaseWatch;
 }
 
 const NO_SIGNAL: AbortSignal = new AbortController().signal;
 
 const JOB_READER: EventReader<LeasedJob> = {
+  subject: "job",
   getCorrelationId: ({ id, correlationId }) => correlationId ?? id,
   getTraceContext: ({ traceParent }) => parseTraceparent(traceParent),
   describeSpan: ({ id, name }) => ({
@@ -69,11 +82,14 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
   /** Jobs whose handler has not ended, also after its time was up. */
   const active = new Set<string>();
 
-  async function callHandler(params: JobHandlerParams<unknown, boolean>): Promise<void> {
+  async function callHandler(
+    params: JobHandlerParams<unknown, boolean>,
+  ): Promise<string | undefined> {
     const { id } = params.job;
     active.add(id);
     try {
-      await job.handler(params);
+      const result = await job.handler(params);
+      return settings.result && await serializeResult(job, settings.result, result);
     } finally {
       active.delete(id);
     }
@@ -83,30 +99,40 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     leased: LeasedJob,
     _context: LambdaContext,
     metadata: WrapperMetadata,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     if (active.has(leased.id)) throw new JobBusyError(leased.id);
-    const params = await readParams(job, leased, metadata);
+    const params = await readParams(job, leased, metadata, options);
     try {
-      if (job.runLeased !== undefined) await job.runLeased({ ...options, lease: leased, params });
-      else if (!settings.transaction) await callHandler(params);
-      else await attemptInTransaction({ job, leased, params, callHandler }, options);
+      if (job.runLeased !== undefined) {
+        await job.runLeased({ ...options, lease: leased, params });
+        return undefined;
+      }
+      if (!settings.transaction) {
+        return await options.watch.run(
+          leased,
+          params.signal,
+          (signal) => callHandler({ ...params, signal }),
+        );
+      }
+      return await attemptInTransaction({ job, leased, params, callHandler }, options);
     } catch (error) {
       throw toServerError(error);
     }
   }
 
-  const observed: LambdaHandler<LeasedJob, void> = observeHandler(
+  const observed: LambdaHandler<LeasedJob, string | undefined> = observeHandler(
     attempt,
     {
       operationName: job.jobName,
       logging: options.logging,
-      metrics: options.metrics,
+      // those of several attempts are written together
+      metrics: false,
     },
     JOB_READER,
     job.jobName,
   );
 
-  return function runAttempt(leased: LeasedJob): Promise<void> {
+  return function runAttempt(leased: LeasedJob): Promise<string | undefined> {
     return observed(leased, createContext(leased, settings.timeoutMs));
   };
 }
@@ -116,6 +142,7 @@ async function readParams(
   job: AnyJob,
   leased: LeasedJob,
   metadata: WrapperMetadata,
+  options: AttemptOptions,
 ): Promise<JobHandlerParams<unknown, false>> {
   let payload: unknown;
   try {
@@ -134,10 +161,56 @@ async function readParams(
       maxAttempts: job.settings.maxAttempts,
       enqueuedAt,
       group: group ?? undefined,
+      report: createReport(job, leased, options),
     },
     idempotencyKey: id,
     signal: getRequestContext()?.signal ?? NO_SIGNAL,
     metadata,
+  };
+}
+
+/** Writes the result as JSON. One that does not fit would not fit in another attempt either. */
+async function serializeResult(
+  job: AnyJob,
+  schema: StandardSchema,
+  result: unknown,
+): Promise<string> {
+  try {
+    return await serializePayload(job.jobName, schema, result);
+  } catch (cause) {
+    throw new PermanentJobError("The result does not fit the schema of the job", { cause });
+  }
+}
+
+/** Shortest time between two reports that are written. */
+const REPORT_MS = 1000;
+
+/** Creates the function that reports progress. */
+function createReport(
+  { jobName, settings }: AnyJob,
+  leased: LeasedJob,
+  { getDb }: AttemptOptions,
+): RunningJob["report"] {
+  let nextMs = -Infinity;
+  return async function report(progress): Promise<void> {
+    if (!(progress >= 0 && progress <= 1)) {
+      throw new ConfigurationError(
+        `The progress of the job ${jobName} is ${progress}: it must be 0 to 1`,
+      );
+    }
+    if (settings.transaction) {
+      throw new ConfigurationError(
+        `The job ${jobName} has transaction: true and cannot report progress, because its row is locked ` +
+          "until COMMIT: leave out report or transaction",
+      );
+    }
+    if (performance.now() < nextMs) return;
+    nextMs = performance.now() + REPORT_MS;
+    try {
+      await runSql(await getDb(), buildProgress(leased, progress));
+    } catch (error) {
+      log("WARN", "the progress of a job was not written", { job_id: leased.id, error });
+    }
   };
 }
 
@@ -150,18 +223,18 @@ async function attemptInTransaction(
     job: AnyJob;
     leased: LeasedJob;
     params: JobHandlerParams<unknown, false>;
-    callHandler: JobHandler<unknown, true>;
+    callHandler: (params: JobHandlerParams<unknown, true>) => Promise<string | undefined>;
   },
   { getDb, clock }: AttemptOptions,
-): Promise<void> {
+): Promise<string | undefined> {
   const { keepSeconds } = job.settings;
-  await withDistSqlRetry(async () =>
+  return await withDistSqlRetry(async () =>
     await withTransaction(await getDb(), async (tx: TransactionClient) => {
       const marking = markDone(tx, leased, keepSeconds, clock);
-      await Promise.race([
-        Promise.all([marking, callHandler({ ...params, tx })]),
-        rejectOnAbort(params.signal),
-      ]);
+      const work = Promise.all([callHandler({ ...params, tx }), marking]);
+      const [result] = await Promise.race([work, rejectOnAbort(params.signal)]);
+      if (result !== undefined) await runSql(tx, buildResult(leased.id, result));
+      return result;
     })
   );
 }

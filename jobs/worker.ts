@@ -19,7 +19,8 @@ import { JobClaimer, type NextJobs } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { type JobCounts, JobLanes } from "./job_lanes.ts";
 import { JobRunner } from "./job_runner.ts";
-import { findTestClock } from "./job_settings.ts";
+import { findTestClock, getJobsConfig } from "./job_settings.ts";
+import { JobListener } from "./notify.ts";
 import { runRelay } from "./relay.ts";
 import type { JobSchedule } from "./schedule.ts";
 
@@ -58,7 +59,7 @@ export interface JobWorkerOptions<TSchema extends Record<string, unknown>> {
 export interface JobWorkerStartOptions {
   /**
    * Milliseconds between two looks at the table, 10 to 60,000.
-   * @default 1000
+   * @default 1000, and 5000 while the worker listens (`createNotifyDelivery`)
    */
   pollMs?: number;
   /**
@@ -110,6 +111,10 @@ const RULES: OptionRules = {
   random: FUNCTION_OPTION,
 };
 
+/** Time between two looks at the table. */
+const POLL_MS = 1000;
+/** Time between two looks at the table of a worker that is notified of jobs. */
+const LISTENING_POLL_MS = 5000;
 /** Longest time between two looks after schedules, old rows and metrics. */
 const MAINTENANCE_SECONDS = 60;
 /** Time before the invocation's deadline in which no job is started. */
@@ -159,8 +164,8 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
 
   const canStart = (): boolean => !isStopping && remainingMs() > MIN_START_MS;
 
-  function createLanes(next: NextJobs): JobLanes {
-    return new JobLanes({ next, runner, claimer, concurrency, canStart });
+  function createLanes(next: NextJobs, mayLeaseAhead = true): JobLanes {
+    return new JobLanes({ next, runner, claimer, concurrency, canStart, mayLeaseAhead });
   }
   function track<T>(work: Promise<T>): Promise<T> {
     const settled = work.catch(() => {}).finally(() => running.delete(settled));
@@ -169,16 +174,24 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   }
 
   /** A failure, such as a restart of the database, ends the lanes but not the worker. */
-  async function runUntilStopped(pollMs: number): Promise<void> {
-    const poll = poller.createPoll(pollMs, (getLimit) => claimer.claimDue(getLimit()));
+  async function runUntilStopped(pollMs: number | undefined): Promise<void> {
+    const listener = getJobsConfig().delivery?.notifies
+      ? new JobListener(getDb, (delaySeconds) => poller.wakeIn(1000 * delaySeconds))
+      : undefined;
+    const getPollMs = () => pollMs ?? (listener?.isListening ? LISTENING_POLL_MS : POLL_MS);
+    const poll = poller.createPoll(getPollMs, async (getLimit) => {
+      await listener?.open();
+      return await claimer.claimDue(getLimit());
+    });
     while (!isStopping) {
       try {
         await createLanes(poll).run();
       } catch (error) {
         log("ERROR", "running jobs failed, the worker tries again", { error });
-        await poller.pause(pollMs);
+        await poller.pause(getPollMs());
       }
     }
+    await listener?.close();
   }
 
   async function maintainUntilStopped(schedules: readonly JobSchedule[]): Promise<void> {
@@ -197,9 +210,11 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
 
   return {
     runDue: () => track(createLanes((getLimit) => claimer.claimDue(getLimit())).run()),
-    runIds: (ids) => track(createLanes(claimer.claimOnce(ids)).run()),
-    start({ pollMs = 1000, schedules = [] } = {}): void {
-      checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
+    runIds: (ids) => track(createLanes(claimer.claimOnce(ids), false).run()),
+    start({ pollMs, schedules = [] } = {}): void {
+      if (pollMs !== undefined) {
+        checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
+      }
       void track(runUntilStopped(pollMs));
       void track(maintainUntilStopped(schedules));
     },
@@ -228,6 +243,8 @@ function indexJobs(jobs: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {
   return byName;
 }
 
+/** Step of the times at which a poller is woken: jobs that are due together need one timer. */
+const WAKE_STEP_MS = 10;
 /** Share by which the pauses of two workers differ. */
 const SPREAD = 0.2;
 
@@ -236,6 +253,7 @@ export class JobPoller {
   readonly #isStopping: () => boolean;
   #wake: (() => void) | undefined;
   #isWoken = false;
+  readonly #alarms: Map<number, ReturnType<typeof setTimeout>> = new Map();
 
   /**
    * @param isStopping Returns true when the worker stops.
@@ -248,16 +266,35 @@ export class JobPoller {
   wake(): void {
     this.#isWoken = true;
     this.#wake?.();
+    if (this.#isStopping()) { for (const timer of this.#alarms.values()) clearTimeout(timer); }
+  }
+
+  /**
+   * Ends the pause in this time. What is later than the next look is left to that.
+   *
+   * @param ms Milliseconds.
+   */
+  wakeIn(ms: number): void {
+    if (!(ms > 0)) return this.wake();
+    const slot = Math.ceil((performance.now() + ms) / WAKE_STEP_MS);
+    if (ms > LISTENING_POLL_MS || this.#isStopping() || this.#alarms.has(slot)) return;
+    const timer = runOutsideInvocation(() =>
+      setTimeout(() => {
+        this.#alarms.delete(slot);
+        this.wake();
+      }, slot * WAKE_STEP_MS - performance.now())
+    );
+    this.#alarms.set(slot, timer);
   }
 
   /**
    * Creates a function that waits for jobs.
    *
-   * @param pollMs Milliseconds between two looks.
+   * @param getPollMs Returns the milliseconds between two looks.
    * @param next Leases jobs.
    * @returns Leases jobs; none only when the worker stops.
    */
-  createPoll(pollMs: number, next: NextJobs): NextJobs {
+  createPoll(getPollMs: () => number, next: NextJobs): NextJobs {
     return async (getLimit) => {
       while (!this.#isStopping()) {
         this.#isWoken = false;
@@ -268,7 +305,7 @@ export class JobPoller {
           // the database may be restarting
           log("ERROR", "leasing jobs failed, the worker tries again", { error });
         }
-        await this.pause(pollMs);
+        await this.pause(getPollMs());
       }
       return [];
     };

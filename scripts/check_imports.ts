@@ -33,6 +33,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./mail": ["drizzle-orm"],
   "./client": ["openapi-fetch"],
   "./triggers": [],
+  "./triggers/events": ["zod"],
   "./uploads": [],
   "./realtime": ["drizzle-orm"],
 };

@@ -16,6 +16,7 @@ const samples: Record<string, () => errors.AppError> = {
   ConflictError: () => new errors.ConflictError(),
   UniqueViolationError: () => new errors.UniqueViolationError(),
   ForeignKeyViolationError: () => new errors.ForeignKeyViolationError(),
+  PreconditionFailedError: () => new errors.PreconditionFailedError(),
   PayloadTooLargeError: () => new errors.PayloadTooLargeError(),
   UnsupportedMediaTypeError: () => new errors.UnsupportedMediaTypeError(),
   TooManyRequestsError: () => new errors.TooManyRequestsError(),
@@ -46,6 +47,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
   FOREIGN_KEY_VIOLATION:
     "A referenced row does not exist, or the row to delete is still referenced. The body " +
     "contains `errors` if the query maps the constraint.",
+  PRECONDITION_FAILED:
+    "The resource changed since the client read it: its `ETag` is not the one in `If-Match`.",
   PAYLOAD_TOO_LARGE: "The body is larger than `maxBodyBytes`.",
   UNSUPPORTED_MEDIA_TYPE: "The body is neither JSON nor a form, or not in UTF-8.",
   UNPROCESSABLE_CONTENT: "An idempotency key was sent with another request.",

@@ -8,6 +8,7 @@
  */
 import { fileURLToPath } from "node:url";
 import type { Page } from "puppeteer-core";
+import { JOBS_MIGRATION_SQL } from "../jobs/migration.ts";
 import { createTestProject } from "../tests/cli/dev/fixtures/project.ts";
 import { launchBrowser } from "../tests/support/browser.ts";
 
@@ -19,11 +20,42 @@ const PROJECT = {
     create table tags (note_id int references notes, name text not null);
     insert into notes values (1, 'Milk'), (2, 'Bread'), (3, 'Call Ada'), (4, 'Book the train');
     insert into tags values (1, 'shopping'), (2, 'shopping'), (4, 'travel');`,
+  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
   "src/database.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
 import { getRequiredEnv } from "@trellis/fn/env";
 export { DatabaseOperation } from "@trellis/fn/database";
-export const { defineQuery } = createQueryFactory(() =>
-  getDrizzleClient({ provider: "embedded-pg", connectionString: getRequiredEnv("DATABASE_URL") }));`,
+export const getDb = () =>
+  getDrizzleClient({ provider: "embedded-pg", connectionString: getRequiredEnv("DATABASE_URL") });
+export const { defineQuery } = createQueryFactory(getDb);`,
+  "src/jobs.ts": `import { defineJob } from "@trellis/fn/jobs";
+import { logInfo } from "@trellis/fn/observability";
+import * as z from "zod";
+let attempts = 0;
+export const remind = defineJob({
+  name: "remind",
+  schema: z.object({ title: z.string() }),
+  retry: { maxAttempts: 2, baseDelaySeconds: 1, maxDelaySeconds: 1 },
+})(async function remind({ payload }) {
+  if (payload.title === "Bread") throw new Error("The mailbox does not exist");
+  if (attempts++ === 0) throw new Error("The mail server is busy");
+  logInfo("reminder sent");
+});`,
+  "src/functions/schedule/jobs_relay.ts": `import { defineJobRelayHandler } from "@trellis/fn/jobs";
+import { getDb } from "../../database.ts";
+import { remind } from "../../jobs.ts";
+export const handler = defineJobRelayHandler({ getDb, jobs: [remind] });`,
+  "src/functions/api/reminders.post.ts":
+    `import { defineApiHandler, reply } from "@trellis/fn/validation";
+import * as z from "zod";
+import { getDb } from "../../database.ts";
+import { remind } from "../../jobs.ts";
+export const handler = defineApiHandler({ schema: z.object({ title: z.string() }) })(
+  async function postReminder({ body }) {
+    await remind.enqueue(await getDb(), body);
+    return reply(202);
+  },
+);
+`,
   "src/functions/api/notes.get.ts": `import { sql } from "@trellis/fn/database/orm";
 import { logInfo } from "@trellis/fn/observability";
 import { defineApiHandler, reply } from "@trellis/fn/validation";
@@ -75,7 +107,28 @@ async function showTable(page: Page): Promise<void> {
   await (await page.waitForSelector('button[aria-label="Change title: Bread"]'))!.click();
 }
 
-const PICTURES = [["local_page", 860, showRequest], ["local_table", 480, showTable]] as const;
+/** Enqueues jobs, and opens the one that failed once when all have ended. */
+async function showJobs(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    for (const title of ["Milk", "Bread", "Call Ada"]) {
+      const body = JSON.stringify({ title });
+      const headers = { "Content-Type": "application/json" };
+      await fetch("/reminders", { method: "POST", headers, body });
+    }
+  });
+  await page.click("#tab-jobs");
+  await page.waitForFunction(
+    `[...document.querySelectorAll("#panel-jobs .badge")].map((each) => each.textContent).sort().join() === "dead,done,done"`,
+  );
+  await page.click("#panel-jobs li:last-child .row");
+  await page.waitForSelector("#panel-jobs .detail .spans");
+}
+
+const PICTURES = [
+  ["local_page", 860, showRequest],
+  ["local_table", 480, showTable],
+  ["local_jobs", 620, showJobs],
+] as const;
 
 const project = await createTestProject(PROJECT);
 const browser = await launchBrowser();

@@ -43,6 +43,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["database/migrations"],
   ["cli/commands"],
   ["auth"],
+  ["cli/grants", "cli/project"],
   ["cli/build", "cli/sources"],
   ["distsql/recreate", "distsql/batches"],
   ["jobs", "workflows", "mail", "realtime", "uploads", "bench"],

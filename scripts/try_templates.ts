@@ -154,7 +154,7 @@ const REQUESTS: Readonly<
   };
 })();
 
-/** Starts `trellis dev`, sends requests, and stops it. */
+/** Starts `trellis dev`, sends requests, changes a function, and stops it. */
 async function tryDev(root: string, template: TemplateName): Promise<void> {
   const main = join(root, "node_modules/@trellis/fn/cli/main.js");
   const child = new Deno.Command("node", {
@@ -167,6 +167,7 @@ async function tryDev(root: string, template: TemplateName): Promise<void> {
   }).spawn();
   const errors = new Response(child.stderr).text();
   let printed = "";
+  let ended: Deno.CommandStatus;
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   try {
     let url: string | undefined;
@@ -186,12 +187,23 @@ async function tryDev(root: string, template: TemplateName): Promise<void> {
       if (response.status === status) continue;
       throw new Error(`trellis dev: ${path} answered ${response.status} ${text}\n${printed}`);
     }
+    await replaceInFile(join(root, "src/functions/api/health.get.ts"), '"ok"', '"changed"');
+    const changed = await (await fetch(`${url}/health`)).text();
+    if (changed !== '{"status":"changed"}') {
+      throw new Error(`trellis dev answered ${changed} after a change of the function`);
+    }
   } finally {
-    child.kill("SIGINT");
+    await replaceInFile(join(root, "src/functions/api/health.get.ts"), '"changed"', '"ok"');
+    child.kill("SIGTERM");
     while (!(await reader.read()).done);
-    await child.status;
-    await errors;
+    ended = await child.status;
   }
+  if (ended.success) return;
+  throw new Error(`trellis dev ended with ${ended.code} after SIGTERM:\n${await errors}`);
+}
+
+async function replaceInFile(file: string, from: string, to: string): Promise<void> {
+  await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replaceAll(from, to));
 }
 
 if (import.meta.main) {

@@ -82,7 +82,7 @@ const LAYERS: Record<string, readonly string[]> = {
 
 /** Where each npm package may be named; types count. */
 const HOMES: Record<string, readonly string[]> = {
-  "zod": ["validation", "env"],
+  "zod": ["validation", "env", "triggers"],
   "drizzle-orm": ["database", "jobs", "workflows", "auth", "testing"],
   "postgres": ["database"],
   "@neondatabase/serverless": ["database"],

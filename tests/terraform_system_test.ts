@@ -4,6 +4,7 @@
  * stand-in providers (`../shared/terraform-offline`); without them Terraform takes the real ones from its registry, and
  * what would need an AWS account is left out. What is left out is said loudly.
  */
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
 import {
@@ -16,13 +17,15 @@ import {
 import { updateReadmes } from "../scripts/terraform_readme.ts";
 import { checkTerraformPolicy } from "../scripts/check_terraform_policy.ts";
 import { renderManifest } from "../scripts/modules_manifest.ts";
+import {
+  hasOffline,
+  OFFLINE,
+  type TerraformProviders,
+  withProviders,
+} from "./support/terraform_providers.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const OFFLINE = fileURLToPath(
-  new URL("../../shared/terraform-offline/bin/tf-offline", import.meta.url),
-);
 const isInstalled = await succeeds("terraform", ["version"]);
-const hasOffline = isInstalled && await exists(OFFLINE);
 
 /** Commands run on a copy: Terraform writes beside what it reads. */
 const work = isInstalled ? await makeCopy() : "";
@@ -87,7 +90,8 @@ for (const name of MODULE_NAMES) {
       await terraform(folder, ["fmt", "-check", "-diff", "-recursive"]);
       // "each validation refuses" plans their values all at once
       if (hasOffline) await removeRefusals(`${folder}/tests/validation.tftest.hcl`);
-      await check([folder, `${folder}/examples/basic`]);
+      // with stand-in providers the examples are applied
+      await check(hasOffline ? [folder] : [folder, `${folder}/examples/basic`]);
     },
   });
 }
@@ -95,7 +99,7 @@ for (const name of MODULE_NAMES) {
 Deno.test({
   name: "modules refuse an argument that they do not have",
   ignore: !hasTerraform,
-  fn: async () => {
+  fn: withServed(async () => {
     // One at a time: Terraform stops at the first call that it cannot read.
     for (const name of MODULE_NAMES) {
       const call = { ...await soundCall(name), no_such_argument: true };
@@ -103,13 +107,13 @@ Deno.test({
       assertEquals(found.map(({ summary }) => summary), ["Extraneous JSON object property"], name);
       assertStringIncludes(found[0].detail, '"no_such_argument"');
     }
-  },
+  }),
 });
 
 Deno.test({
   name: "modules refuse a value of the wrong type",
   ignore: !hasTerraform,
-  fn: async () => {
+  fn: withServed(async () => {
     const calls: Record<string, HclBlock> = {};
     const wanted: string[] = [];
     for (const name of MODULE_NAMES) {
@@ -120,59 +124,55 @@ Deno.test({
     }
     const found = await validateErrors(calls);
     assertEquals(found.map(({ detail }) => detail.split(" at ")[0]).toSorted(), wanted.toSorted());
-  },
+  }),
 });
 
 Deno.test({
   name: "each validation refuses the values of the modules' own tests with its message",
   ignore: !hasOffline,
-  fn: async () => {
-    const cases = (await Promise.all(MODULE_NAMES.map(validationCases))).flat();
-    const rules = (await Promise.all(MODULE_NAMES.map(validationRules))).flat();
-    const found = await refusals(cases, rules);
+  fn: withServed(async () => {
+    for (const module of MODULE_NAMES) {
+      const cases = await validationCases(module);
+      const rules = await validationRules(module);
+      const found = await refusals(module, cases, rules);
 
-    const details = [...found.values()].flat().map(({ detail }) => detail);
-    const unproven = rules.filter(({ place }) => !details.some((detail) => detail.includes(place)));
-    assertEquals(unproven, [], "these rules refuse nothing in validation.tftest.hcl");
-
-    for (const entry of cases) {
-      const { module, variable } = entry;
-      const refused = found.get(entry) ?? [];
-      const place = `${module}: ${entry.run}`;
-      const text = refused.map(({ detail }) => detail.split("\n\n")[0]).join("; ");
-      assertStringIncludes(text, variable, `${place}: the message must name the input`);
-      const others = refused.filter(({ detail }) =>
-        !rules.some((rule) =>
-          rule.module === module && rule.variable === variable && detail.includes(rule.place)
-        )
+      const details = [...found.values()].flat().map(({ detail }) => detail);
+      const unproven = rules.filter(({ place }) =>
+        !details.some((detail) => detail.includes(place))
       );
-      assertEquals(others, [], `${place}: refused by rules of other inputs`);
+      assertEquals(unproven, [], "these rules refuse nothing in validation.tftest.hcl");
+
+      for (const entry of cases) {
+        const { run, variable } = entry;
+        const refused = found.get(entry) ?? [];
+        const place = `${module}: ${run}`;
+        const text = refused.map(({ detail }) => detail.split("\n\n")[0]).join("; ");
+        assertStringIncludes(text, variable, `${place}: the message must name the input`);
+        const others = refused.filter(({ detail }) =>
+          !rules.some((rule) => rule.variable === variable && detail.includes(rule.place))
+        );
+        assertEquals(others, [], `${place}: refused by rules of other inputs`);
+      }
     }
-  },
+  }),
 });
 
 Deno.test({
   name: "examples/basic of all modules apply, and a second plan has nothing to do",
   ignore: !hasOffline,
-  fn: async () => {
-    const folder = `${work}/all-examples`;
-    await Deno.mkdir(folder);
+  fn: withServed(async () => {
     const calls = MODULE_NAMES.map((
       name,
     ) => [name.replace("/", "-"), { source: `../modules/${name}/examples/basic` }]);
-    await Deno.writeTextFile(
-      `${folder}/main.tf.json`,
-      JSON.stringify({ module: Object.fromEntries(calls) }),
-    );
-    await applyTwice(folder);
-  },
+    await applyTwice(await writeCalls(Object.fromEntries(calls)));
+  }),
 });
 
 Deno.test({
   name:
     "examples/infra applies, a second plan has nothing to do, and no policy in it allows everything",
   ignore: !hasOffline,
-  fn: async () => {
+  fn: withServed(async () => {
     const folder = `${work}/examples/infra`;
     await terraform(folder, ["fmt", "-check", "-diff", "-recursive"]);
     await applyTwice(folder);
@@ -195,7 +195,7 @@ Deno.test({
         assert(statement.Principal !== "*", `${address} allows everybody`);
       }
     }
-  },
+  }),
 });
 
 Deno.test({
@@ -213,17 +213,11 @@ Deno.test({
     const schemas = fileURLToPath(
       new URL("../../shared/terraform-offline/schema-6.0.0", import.meta.url),
     );
-    await run(
-      OFFLINE,
-      [
-        "validate",
-        ...MODULE_NAMES.map((name) => `${work}/modules/${name}`),
-        `${work}/examples/infra`,
-      ],
-      {
-        env: { TF_OFFLINE_SCHEMAS: schemas, TF_OFFLINE_HOME: `${work}/home-oldest` },
-      },
-    );
+    const calls: Record<string, HclBlock> = {};
+    for (const name of MODULE_NAMES) calls[name.replace("/", "-")] = await soundCall(name);
+    await run(OFFLINE, ["validate", await writeCalls(calls), `${work}/examples/infra`], {
+      env: { TF_OFFLINE_SCHEMAS: schemas, TF_OFFLINE_HOME: `${work}/home-oldest` },
+    });
   },
 });
 
@@ -233,7 +227,6 @@ interface Diagnostic {
 }
 
 interface ValidationCase {
-  readonly module: string;
   readonly run: string;
   readonly variable: string;
   readonly args: HclBlock;
@@ -241,7 +234,6 @@ interface ValidationCase {
 
 /** One `validation` block, by the place that Terraform names when it refuses. */
 interface ValidationRule {
-  readonly module: string;
   readonly variable: string;
   readonly place: string;
 }
@@ -254,7 +246,7 @@ async function validationRules(module: string): Promise<ValidationRule[]> {
   for (const [index, line] of text.split("\n").entries()) {
     variable = /^variable "([^"]+)"/.exec(line)?.[1] ?? variable;
     if (line === "  validation {") {
-      rules.push({ module, variable, place: `modules/${module}/variables.tf:${index + 1},` });
+      rules.push({ variable, place: `modules/${module}/variables.tf:${index + 1},` });
     }
   }
   return rules;
@@ -267,7 +259,6 @@ async function validationCases(module: string): Promise<ValidationCase[]> {
   const [base = {}] = blocks(parsed.variables);
   return Object.entries(parsed.run as HclBlock).flatMap(([name, body]): ValidationCase[] =>
     blocks(body).filter((block) => "expect_failures" in block).map((block) => ({
-      module,
       run: name,
       variable: String((block.expect_failures as string[])[0]).replace(/^\$\{var\.(.*)\}$/, "$1"),
       args: { ...base, ...blocks(block.variables)[0] },
@@ -289,36 +280,43 @@ async function soundCall(name: string): Promise<HclBlock> {
   return { source: `../modules/${name}`, ...args };
 }
 
+/** Writes module calls into a new folder and returns it. */
+async function writeCalls(calls: Record<string, HclBlock>, parent = work): Promise<string> {
+  const folder = await Deno.makeTempDir({ dir: parent });
+  await Deno.writeTextFile(`${folder}/main.tf.json`, JSON.stringify({ module: calls }, null, 1));
+  return folder;
+}
+
 /** Validates module calls that must fail, and returns what is said against them. */
 async function validateErrors(calls: Record<string, HclBlock>): Promise<Diagnostic[]> {
-  const folder = await Deno.makeTempDir({ dir: work });
-  await Deno.writeTextFile(`${folder}/main.tf.json`, JSON.stringify({ module: calls }, null, 1));
+  const folder = await writeCalls(calls);
   await terraform(folder, ["init", "-backend=false", "-input=false"]);
   return JSON.parse(await terraform(folder, ["validate", "-json"], [1])).diagnostics;
 }
 
 /**
- * Plans a call of a module for each case, all at once, and returns what is said against each. Rules about several inputs
- * are looked at only when those about a single one hold, hence the second round.
+ * Plans a call of a module for each of its cases, all at once, and returns what is said against each. Rules about several
+ * inputs are looked at only when those about a single one hold, hence the second round. The module has its variables
+ * only: planning its resources once for each case would take most of the time, and no rule depends on them.
  */
 async function refusals(
+  module: string,
   cases: readonly ValidationCase[],
   rules: readonly ValidationRule[],
 ): Promise<Map<ValidationCase, Diagnostic[]>> {
   const found = new Map<ValidationCase, Diagnostic[]>();
+  const parent = await Deno.makeTempDir({ dir: work });
+  const file = `${parent}/modules/${module}/variables.tf`;
+  await Deno.mkdir(dirname(file), { recursive: true });
+  await Deno.copyFile(`${ROOT}modules/${module}/variables.tf`, file);
   for (let round = 0; round < 2; round++) {
     const open = cases.filter((entry) => !found.has(entry));
     if (open.length === 0) break;
-    const folder = await Deno.makeTempDir({ dir: work });
     const calls = open.map((
-      { module, args },
+      { args },
       index,
     ) => [`case${index}`, { source: `../modules/${module}`, ...args }]);
-    const root = {
-      provider: { aws: { region: "eu-central-1" } },
-      module: Object.fromEntries(calls),
-    };
-    await Deno.writeTextFile(`${folder}/main.tf.json`, JSON.stringify(root, null, 1));
+    const folder = await writeCalls(Object.fromEntries(calls), parent);
     await terraform(folder, ["init", "-backend=false", "-input=false"]);
     const output = await terraform(folder, ["plan", "-json", "-input=false", "-refresh=false"], [
       1,
@@ -331,9 +329,7 @@ async function refusals(
       // Where a default is at fault, Terraform names the rule but no call.
       const entries = index !== undefined
         ? [open[Number(index)]]
-        : open.filter(({ module, variable }) =>
-          module === rule?.module && variable === rule.variable
-        );
+        : open.filter(({ variable }) => variable === rule?.variable);
       for (const entry of entries) found.set(entry, [...found.get(entry) ?? [], diagnostic]);
     }
   }
@@ -381,12 +377,17 @@ async function check(folders: string[]): Promise<void> {
   }
 }
 
-let config: Promise<string> | undefined;
+/** The stand-in providers of the test that runs. */
+let providers: TerraformProviders | undefined;
 
-/** The CLI configuration by which plain terraform finds the stand-in providers. */
-function offlineConfig(): Promise<string> {
-  config ??= run(OFFLINE, ["setup"]).then((path) => path.trim());
-  return config;
+/** Makes a test that runs with one process for the stand-in providers, if they are there. */
+function withServed(test: () => Promise<void>): () => Promise<void> {
+  if (!hasOffline) return test;
+  return () =>
+    withProviders(work, async (served) => {
+      providers = served;
+      await test();
+    }).finally(() => providers = undefined);
 }
 
 /** The folder in which Terraform keeps real providers, so that each is downloaded once. */
@@ -403,9 +404,8 @@ async function canInstallProviders(): Promise<boolean> {
 }
 
 async function terraform(folder: string, args: string[], codes: number[] = [0]): Promise<string> {
-  const env: Record<string, string> = hasOffline
-    ? { TF_CLI_CONFIG_FILE: await offlineConfig() }
-    : { TF_PLUGIN_CACHE_DIR: await pluginCache() };
+  await providers?.serve(folder);
+  const env = providers?.env ?? { TF_PLUGIN_CACHE_DIR: await pluginCache() };
   return await run("terraform", args, { cwd: folder, codes, env });
 }
 

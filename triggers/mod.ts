@@ -27,6 +27,9 @@ export {
 } from "../core/triggers/authorizer.ts";
 export type { AuthorizerRequest } from "../core/triggers/authorizer_request.ts";
 export {
+  type AnyEventHandlerFunction,
+  type AnyEventHandlerOptions,
+  type AnyEventHandlerParams,
   defineEventHandler,
   type EventHandlerFunction,
   type EventHandlerOptions,

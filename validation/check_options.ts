@@ -1,9 +1,11 @@
+import type { $ZodType } from "zod/v4/core";
 import { API_KEY_RULES, SESSION_RULES } from "../core/auth_needs.ts";
 import { isAuthMethod } from "../core/http/auth_method.ts";
 import { HTTP_RULES } from "../core/http_options.ts";
 import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import {
+  BOOLEAN_OPTION,
   OBJECT_OPTION,
   oneOf,
   type OptionRule,
@@ -14,21 +16,31 @@ import { checkRateLimit } from "../core/rate_limit/rate_limit.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
+import { getDeclaredParts, type ResponseSchemas } from "./response_types.ts";
 
 const SCHEMA: OptionRule = [
   (value) => OBJECT_OPTION[0](value) && "_zod" in (value as object),
   "a schema of zod 4 or zod/mini",
 ];
 
+function isResponse(value: unknown): boolean {
+  if (SCHEMA[0](value)) return true;
+  const parts = OBJECT_OPTION[0](value) ? Object.entries(value as object) : [];
+  return parts.length > 0 &&
+    parts.every(([name, each]) => (name === "body" || name === "headers") && SCHEMA[0](each));
+}
+
 const RULES: OptionRules = {
   schema: SCHEMA,
   bodyParser: OBJECT_OPTION,
   querySchema: SCHEMA,
   pathSchema: SCHEMA,
+  headers: SCHEMA,
+  cookies: SCHEMA,
   responseSchema: protective(SCHEMA),
   responses: protective([
-    (value) => OBJECT_OPTION[0](value) && Object.values(value as object).every(SCHEMA[0]),
-    "schemas of zod 4 or zod/mini by status",
+    (value) => OBJECT_OPTION[0](value) && Object.values(value as object).every(isResponse),
+    "schemas of zod 4 or zod/mini by status, or { body, headers } of them",
   ]),
   validateResponses: oneOf(["always", "development", "never"]),
   auth: protective([
@@ -47,12 +59,21 @@ const RULES: OptionRules = {
     (value) => OBJECT_OPTION[0](value) && "createDelivery" in (value as object),
     "the result of responseStreaming()",
   ],
+  etag: protective([
+    (value) => value === true || typeof value === "function",
+    "true, or a function that returns the version",
+  ]),
+  compress: BOOLEAN_OPTION,
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
 };
 
 /** Options of any handler. */
 export type AnyOptions = DefineApiHandlerOptions<
+  // deno-lint-ignore no-explicit-any
+  any,
+  // deno-lint-ignore no-explicit-any
+  any,
   // deno-lint-ignore no-explicit-any
   any,
   // deno-lint-ignore no-explicit-any
@@ -87,6 +108,10 @@ export function checkApiOptions(options: object): void {
       "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",
     );
   }
+  checkHeaderNames("headers", given.headers);
+  for (const [status, each] of Object.entries((given.responses ?? {}) as ResponseSchemas)) {
+    checkHeaderNames(`responses[${status}].headers`, getDeclaredParts(each).headers);
+  }
   if (given.streaming !== undefined) checkStreaming(given);
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);
@@ -113,9 +138,31 @@ function refuseNeeds(options: object): void {
   }
 }
 
-/** A streamed response is neither parsed by a schema nor stored. */
+/** Headers that OpenAPI does not describe as parameters (3.1, section 4.8.12.2), and what handlers use instead. */
+const OTHER_WAYS: Readonly<Record<string, string>> = {
+  accept: "read it from the event",
+  authorization: "set auth",
+  "content-type": "set bodyParser",
+  cookie: "set cookies",
+};
+
+function checkHeaderNames(option: string, schema: $ZodType | undefined): void {
+  const { shape = {} } = (schema?._zod.def ?? {}) as { shape?: object };
+  for (const name of Object.keys(shape)) {
+    if (name !== name.toLowerCase()) {
+      throw new ConfigurationError(
+        `${option} has the field ${name}: write the names of headers in lower case`,
+      );
+    }
+    if (option === "headers" && Object.hasOwn(OTHER_WAYS, name)) {
+      throw new ConfigurationError(`headers has the field ${name}: ${OTHER_WAYS[name]} instead`);
+    }
+  }
+}
+
+/** A streamed response is not parsed by a schema, stored, hashed or compressed. */
 function checkStreaming(options: Readonly<Record<string, unknown>>): void {
-  for (const name of ["idempotency", "responseSchema", "responses"]) {
+  for (const name of ["idempotency", "responseSchema", "responses", "etag", "compress"]) {
     if (options[name] === undefined) continue;
     throw new ConfigurationError(`${name} does not go with streaming: remove one of them`);
   }

@@ -1,10 +1,10 @@
 import { nameOperation } from "../core/handler_settings.ts";
-import type { $ZodType } from "zod/v4/core";
 import { withPreflight } from "../core/http/preflight.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import { checkHttpEvent } from "../core/http/api_event.ts";
 import { isRestricted } from "../core/auth_needs.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
+import { type EtagOption, withConditions } from "../core/http/entity_tag.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
@@ -24,7 +24,7 @@ import { UnexpectedError } from "../errors/http_errors.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
 import { Reply } from "./reply.ts";
 import { createResponder } from "./responder.ts";
-import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
+import { getDeclaredParts, type HandlerResult, type ResponseSchemas } from "./response_types.ts";
 import { createResultReader, type ResultReader } from "./result_reader.ts";
 import { record } from "../env/recording.ts";
 
@@ -38,7 +38,7 @@ interface Params extends RequestInput {
 /**
  * Declares an HTTP function. Its handler receives one object with the fields that the options ask for, and every error
  * becomes a response. The steps of a request, in this order: correlation id, authentication, size, media type and
- * decoding of the body, validation of path, query and body together, the handler, the response, the log.
+ * decoding of the body, validation of path, query, headers, cookies and body together, the handler, the response, the log.
  *
  * @param options Schemas, authentication, names and limits. They are checked when the module is loaded.
  * @returns A function that takes the handler and returns the function to export for Lambda. It works behind REST APIs,
@@ -72,6 +72,8 @@ export function defineApiHandler<
   TTransaction = never,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
+  THeaders = never,
+  TCookies = never,
 >(
   options: DefineApiHandlerOptions<
     TBody,
@@ -80,16 +82,18 @@ export function defineApiHandler<
     TAuth,
     TTransaction,
     TResponse,
-    TResponses
+    TResponses,
+    THeaders,
+    TCookies
   > = {},
 ): (
   handler: ApiHandlerFunction<
-    & HandlerParams<TBody, TQuery, TPath, TAuth>
+    & HandlerParams<TBody, TQuery, TPath, TAuth, THeaders, TCookies>
     & TransactionParam<TTransaction>,
     HandlerResult<TResponse, TResponses>
   >,
 ) => ApiHandler<
-  & HandlerParams<TBody, TQuery, TPath, TAuth>
+  & HandlerParams<TBody, TQuery, TPath, TAuth, THeaders, TCookies>
   & TransactionParam<TTransaction>,
   HandlerResult<TResponse, TResponses>
 > {
@@ -103,7 +107,10 @@ export function defineApiHandler<
     const { logging, metrics, tracing } = options;
     const operationName = nameOperation(options.operationName, handler.name);
     const identify = limitRequests(method.authenticate, options.rateLimit, operationName);
-    const runHandler = returnProxyResult(handler as (params: Params) => unknown, readResult);
+    const runHandler = withConditions(
+      returnProxyResult(handler as (params: Params) => unknown, readResult),
+      options.etag as EtagOption<Params> | undefined,
+    );
     const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;
     const run = options.idempotency?.store.protectRequest(runHandler, options) ??
       delivery?.capture(runHandler) ?? runHandler;
@@ -188,8 +195,9 @@ function describe(
   { mode, needs = {} }: AuthMethod,
   options: AnyOptions,
 ): Parameters<typeof registerOperation>[0] {
-  const { schema, querySchema, pathSchema, openapi = {}, idempotency } = options;
-  const responses = Object.entries((options.responses ?? {}) as Record<string, $ZodType>);
+  const { schema, querySchema, pathSchema, headers, cookies, openapi = {}, idempotency } = options;
+  const responses = Object.entries((options.responses ?? {}) as ResponseSchemas)
+    .map(([status, each]) => [status, getDeclaredParts(each)] as const);
   const given = options as Readonly<Record<string, unknown>>;
   const resources = Object.fromEntries(
     Object.keys(FUNCTION_RULES).map((name) => [name, given[name]]),
@@ -203,8 +211,18 @@ function describe(
     bodyType: options.bodyParser?.mediaType,
     querySchema,
     pathSchema,
+    headers,
+    cookies,
     responseSchema: options.responseSchema,
-    responses: Object.fromEntries(responses.map(([status, each]) => [status, [each]])),
+    responses: Object.fromEntries(
+      responses.map(([status, { body }]) => [status, body === undefined ? [] : [body]]),
+    ),
+    responseHeaders: Object.fromEntries(
+      responses.flatMap(([status, { headers }]) =>
+        headers === undefined ? [] : [[status, headers]]
+      ),
+    ),
+    etag: options.etag && (options.etag === true ? "body" : "version"),
     isRateLimited: options.rateLimit !== undefined,
     hasErrorBody: options.errorBody !== undefined,
     openapi,

@@ -10,6 +10,7 @@ import type {
   RestApiEvent,
 } from "../core/http/lambda.ts";
 import type { RequestIdempotency } from "../core/idempotency.ts";
+import type { EtagOption } from "../core/http/entity_tag.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { SessionResult } from "../core/http/session.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
@@ -30,6 +31,8 @@ export interface DefineApiHandlerOptions<
   TTransaction = never,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
+  THeaders = never,
+  TCookies = never,
 > extends HttpOptions, AsyncFunctionOptions {
   /** Validates the request's body. */
   schema?: $ZodType<TBody>;
@@ -42,6 +45,13 @@ export interface DefineApiHandlerOptions<
   querySchema?: $ZodType<TQuery>;
   /** Validates the route's parameters. */
   pathSchema?: $ZodType<TPath>;
+  /**
+   * Validates headers of the request: `z.object({ "x-tenant": z.uuid() })`. Names are in lower case. Several values of one
+   * header are one text, joined with commas. Other headers are left out.
+   */
+  headers?: $ZodType<THeaders>;
+  /** Validates cookies of the request, decoded: `z.object({ theme: z.enum(["light", "dark"]).optional() })`. */
+  cookies?: $ZodType<TCookies>;
   /**
    * How the handler identifies the caller: the name of a mode, or a value that carries its check, such as
    * `session({ roles: ["admin"] })`, `apiKey()` and `jwt()` of `defineAuth`.
@@ -60,12 +70,14 @@ export interface DefineApiHandlerOptions<
    */
   responseSchema?: $ZodType<unknown, TResponse>;
   /**
-   * The bodies of responses by status, instead of `responseSchema`. The handler can return a `reply`, a proxy result, or
-   * the body itself if there is one status of success. Other statuses are refused, except for redirects without a body.
+   * The bodies of responses by status, instead of `responseSchema`: `{ 200: Note }`, or with headers
+   * `{ 201: { body: Note, headers: z.object({ location: z.string() }) } }`. The handler can return a `reply`, a proxy
+   * result, or the body itself if there is one status of success. Other statuses are refused, except for redirects without
+   * a body. Names of headers are in lower case; headers that are not declared are sent unchecked.
    */
   responses?: TResponses;
   /**
-   * When the bodies of `responseSchema` and `responses` are validated. Validation removes the fields that the schema does
+   * When the bodies and headers of `responseSchema` and `responses` are validated. Validation removes the fields that the schema does
    * not name; a body that does not fit is answered with 500. Outside of validation, bodies are sent unchanged.
    * `development` is every environment but Lambda.
    * @default "always"
@@ -80,7 +92,10 @@ export interface DefineApiHandlerOptions<
    * Executes a request that is sent several times only once, and answers duplicates with the stored response.
    * @default undefined, no protection
    */
-  idempotency?: RequestIdempotency<HandlerParams<TBody, TQuery, TPath, TAuth>, TTransaction>;
+  idempotency?: RequestIdempotency<
+    HandlerParams<TBody, TQuery, TPath, TAuth, THeaders, TCookies>,
+    TTransaction
+  >;
   /**
    * Limits requests. Requests over the limit are answered with 429. All responses have the limit in
    * `RateLimit` headers. Needs `configureRateLimits` of `@trellis/fn/database`.
@@ -91,6 +106,21 @@ export interface DefineApiHandlerOptions<
    * generator sets the response transfer mode of the REST API.
    */
   streaming?: ResponseStreaming;
+  /**
+   * Answers conditional requests (RFC 9110, section 13). `true` hashes the bodies of GET and HEAD: they have an `ETag`, and
+   * `If-None-Match` with the same is answered with 304. A function returns the version of the resource before the handler
+   * runs, or `undefined` if it does not exist: then 304 costs no more than the version, and `If-Match` of other methods is
+   * answered with 412 if the version is another. Compare the version again in the statement that changes the resource.
+   * @default undefined, conditions are not read
+   */
+  etag?: EtagOption<HandlerParams<TBody, TQuery, TPath, TAuth, THeaders, TCookies>>;
+  /**
+   * Compresses text bodies of at least 1 KB with br or gzip, as `Accept-Encoding` says. REST APIs compress themselves
+   * instead: `infra.api.minimumCompressionBytes`. Do not compress secrets beside texts of the request: their length shows
+   * whether they are alike.
+   * @default false
+   */
+  compress?: boolean;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
 }
@@ -109,19 +139,33 @@ export interface ApiHandlerParams {
 }
 
 /** The parsed inputs of a request, one for each schema. */
-export type InputParams<TBody, TQuery, TPath> =
+export type InputParams<TBody, TQuery, TPath, THeaders = never, TCookies = never> =
   & ([TBody] extends [never] ? unknown : { /** The parsed body. */ body: TBody })
   & ([TQuery] extends [never] ? unknown : { /** The parsed query string. */ query: TQuery })
-  & ([TPath] extends [never] ? unknown : { /** The parsed route parameters. */ path: TPath });
+  & ([TPath] extends [never] ? unknown : { /** The parsed route parameters. */ path: TPath })
+  & ([THeaders] extends [never] ? unknown : { /** The parsed headers. */ headers: THeaders })
+  & ([TCookies] extends [never] ? unknown : { /** The parsed cookies. */ cookies: TCookies });
 
 /** Parameters of a handler with auth `none` or `bearer`. */
-export type ValidatedApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & InputParams<TBody, TQuery, TPath>
+export type ValidatedApiParams<
+  TBody = never,
+  TQuery = never,
+  TPath = never,
+  THeaders = never,
+  TCookies = never,
+> = Flat<
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath, THeaders, TCookies>
 >;
 
 /** Parameters of a handler with auth `authorizer`. */
-export type AuthorizedApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & {
+export type AuthorizedApiParams<
+  TBody = never,
+  TQuery = never,
+  TPath = never,
+  THeaders = never,
+  TCookies = never,
+> = Flat<
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath, THeaders, TCookies> & {
     authorizer: AuthorizerContext;
     userId: string;
     userStatus: UserStatus;
@@ -129,8 +173,14 @@ export type AuthorizedApiParams<TBody = never, TQuery = never, TPath = never> = 
 >;
 
 /** Parameters of a handler with auth `authorizer-optional`. Check `userStatus` before you use `userId`. */
-export type AuthorizedOptionalApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & {
+export type AuthorizedOptionalApiParams<
+  TBody = never,
+  TQuery = never,
+  TPath = never,
+  THeaders = never,
+  TCookies = never,
+> = Flat<
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath, THeaders, TCookies> & {
     authorizer: AuthorizerContext;
     userId: string | undefined;
     userStatus: UserStatus;
@@ -138,18 +188,34 @@ export type AuthorizedOptionalApiParams<TBody = never, TQuery = never, TPath = n
 >;
 
 /** Parameters of a handler with auth `session`. */
-export type SessionApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & { userId: string; session: SessionResult }
+export type SessionApiParams<
+  TBody = never,
+  TQuery = never,
+  TPath = never,
+  THeaders = never,
+  TCookies = never,
+> = Flat<
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath, THeaders, TCookies> & {
+    userId: string;
+    session: SessionResult;
+  }
 >;
 
 /** The parameters that options call for. */
-export type HandlerParams<TBody, TQuery, TPath, TAuth extends AuthMode | AuthMethod> = TAuth extends
-  AuthMethod<infer TIdentity>
-  ? Flat<ApiHandlerParams & InputParams<TBody, TQuery, TPath> & TIdentity>
-  : TAuth extends "authorizer" ? AuthorizedApiParams<TBody, TQuery, TPath>
-  : TAuth extends "authorizer-optional" ? AuthorizedOptionalApiParams<TBody, TQuery, TPath>
-  : TAuth extends "session" ? SessionApiParams<TBody, TQuery, TPath>
-  : ValidatedApiParams<TBody, TQuery, TPath>;
+export type HandlerParams<
+  TBody,
+  TQuery,
+  TPath,
+  TAuth extends AuthMode | AuthMethod,
+  THeaders = never,
+  TCookies = never,
+> = TAuth extends AuthMethod<infer TIdentity>
+  ? Flat<ApiHandlerParams & InputParams<TBody, TQuery, TPath, THeaders, TCookies> & TIdentity>
+  : TAuth extends "authorizer" ? AuthorizedApiParams<TBody, TQuery, TPath, THeaders, TCookies>
+  : TAuth extends "authorizer-optional"
+    ? AuthorizedOptionalApiParams<TBody, TQuery, TPath, THeaders, TCookies>
+  : TAuth extends "session" ? SessionApiParams<TBody, TQuery, TPath, THeaders, TCookies>
+  : ValidatedApiParams<TBody, TQuery, TPath, THeaders, TCookies>;
 
 /** The function that a user writes. */
 export type ApiHandlerFunction<TParams, TResult = ProxyResult> = (

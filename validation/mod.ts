@@ -45,10 +45,21 @@ export type {
   ValidatedApiParams,
 } from "./handler_types.ts";
 export { type BodyParser, createMultipartParser, type MultipartOptions } from "./multipart.ts";
+export { toIsoDateTime } from "./iso_date_time.ts";
+export {
+  type Page,
+  type PageHeaders,
+  type PageQuery,
+  paginate,
+  type PaginateOptions,
+  type Pagination,
+} from "./paginate.ts";
 export type { BodyInput } from "./read_body.ts";
 export { Reply, reply } from "./reply.ts";
 export type {
   Accepted,
+  AcceptedOptions,
+  DeclaredResponse,
   HandlerResult,
   ResponseSchemas,
   ResponseValidation,

@@ -1,5 +1,12 @@
 import type { $ZodType } from "zod/v4/core";
-import { getPathParameters, getQuery, hasQuery, isHttpApiEvent } from "../core/http/api_event.ts";
+import {
+  getHeaders,
+  getPathParameters,
+  getQuery,
+  hasQuery,
+  isHttpApiEvent,
+} from "../core/http/api_event.ts";
+import { getCookies } from "../core/http/cookies.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { addFieldError } from "../core/http/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
@@ -21,6 +28,8 @@ export interface RequestInput {
   body?: unknown;
   query?: unknown;
   path?: unknown;
+  headers?: unknown;
+  cookies?: unknown;
 }
 
 /** Options of {@link createInputReader}. */
@@ -28,6 +37,8 @@ export interface InputOptions {
   schema?: $ZodType;
   querySchema?: $ZodType;
   pathSchema?: $ZodType;
+  headers?: $ZodType;
+  cookies?: $ZodType;
   maxBodyBytes?: number;
   bodyParser?: BodyParser;
 }
@@ -39,10 +50,11 @@ const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 const MAX_QUERY_LENGTH = 1024 * 1024;
 
 type Part = keyof RequestInput;
+const PARTS = ["path", "query", "headers", "cookies", "body"] as const satisfies readonly Part[];
 type Outcome = ValidationResult | undefined;
 
 /**
- * Creates the function that reads and validates path, query and body of a request. The errors of all three are
+ * Creates the function that reads and validates path, query, headers, cookies and body of a request. The errors of all are
  * reported together.
  *
  * @param options The handler's schemas and its limit for the body.
@@ -57,6 +69,8 @@ export function createInputReader(
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
   const validatePath = pathSchema && createValidator(pathSchema);
+  const validateHeaders = options.headers && createValidator(options.headers);
+  const validateCookies = options.cookies && createValidator(options.cookies);
   // read with the first form or query: a schema may refer, through z.lazy, to one further down in its module
   let formLists: ReadonlySet<string> | undefined, queryLists: ReadonlySet<string> | undefined;
 
@@ -90,20 +104,23 @@ export function createInputReader(
     // the media type is refused before anything is validated
     const input = validateBody &&
       (bodyParser?.parse(event, listsOfForm) ?? readBody(event, listsOfForm));
-    const [path, query, body] = await Promise.all([
+    const outcomes = await Promise.all([
       validatePath?.({ ...getPathParameters(event) }),
       validateQueryString(event),
+      validateHeaders?.(getHeaders(event)),
+      validateCookies?.(getCookies(event)),
       validateInput(event, input),
     ]);
-    if (path?.success === false || query?.success === false || body?.success === false) {
-      const errors = { path: path?.errors, query: query?.errors, body: body?.errors };
+    const data: RequestInput = {};
+    const errors: Partial<Record<Part, Record<string, string[]>>> = {};
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome?.success) data[PARTS[index]] = outcome.data;
+      else if (outcome !== undefined) errors[PARTS[index]] = outcome.errors;
+    }
+    if (Object.keys(errors).length > 0) {
       throw new ValidationError("Validation failed", { errors: mergeErrors(errors) });
     }
-    return {
-      ...(path && { path: path.data }),
-      ...(query && { query: query.data }),
-      ...(body && { body: body.data }),
-    };
+    return data;
   };
 }
 
@@ -130,11 +147,11 @@ function isTooLong(event: ApiEvent): boolean {
   return false;
 }
 
-/** Merges the messages of all inputs. With several invalid inputs, fields of query and path get a prefix. */
+/** Merges the messages of all inputs. With several invalid inputs, fields of all but the body get a prefix. */
 function mergeErrors(
   errors: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
 ): Record<string, string[]> {
-  const parts = (Object.keys(errors) as Part[]).filter((part) => errors[part] !== undefined);
+  const parts = Object.keys(errors) as Part[];
   if (parts.length === 1) return errors[parts[0]]!;
   const merged: Record<string, string[]> = {};
   for (const part of parts) {

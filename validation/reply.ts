@@ -1,20 +1,24 @@
 import type { ResponseOptions } from "../core/http/response.ts";
 
 /** Response of a handler; create it with {@link reply}. */
-export class Reply<TStatus extends number = number, TValue = unknown> {
+export class Reply<
+  TStatus extends number = number,
+  TValue = unknown,
+  TOptions = ResponseOptions | undefined,
+> {
   /** HTTP status. */
   readonly status: TStatus;
   /** The body before it is validated and serialized. */
   readonly value: TValue;
   /** Headers and cookies. */
-  readonly options: ResponseOptions | undefined;
+  readonly options: TOptions;
 
   /**
    * @param status HTTP status.
    * @param value The body.
    * @param options Headers and cookies.
    */
-  constructor(status: TStatus, value: TValue, options: ResponseOptions | undefined) {
+  constructor(status: TStatus, value: TValue, options: TOptions) {
     this.status = status;
     this.value = value;
     this.options = options;
@@ -22,7 +26,7 @@ export class Reply<TStatus extends number = number, TValue = unknown> {
 }
 
 /**
- * Creates the response of a handler. The compiler checks the body against the schema of its status in `responses`. A
+ * Creates the response of a handler. The compiler checks body and headers against the schemas of the status in `responses`. A
  * handler that declares no responses can reply without a body only.
  *
  * @param status HTTP status. A key of `responses`; with `responseSchema` a status of success.
@@ -51,17 +55,23 @@ export class Reply<TStatus extends number = number, TValue = unknown> {
  * console.log((await handler(event, createLambdaContext())).statusCode); // 201
  * ```
  */
-export function reply<const TStatus extends number>(status: TStatus): Reply<TStatus, undefined>;
+export function reply<const TStatus extends number>(
+  status: TStatus,
+): Reply<TStatus, undefined, undefined>;
 /** Creates a response with a body. */
-export function reply<const TStatus extends number, TValue>(
+export function reply<
+  const TStatus extends number,
+  TValue,
+  TOptions extends ResponseOptions | undefined = undefined,
+>(
   status: TStatus,
   value: TValue,
-  options?: ResponseOptions,
-): Reply<TStatus, TValue>;
+  options?: TOptions,
+): Reply<TStatus, TValue, TOptions>;
 export function reply(
   status: number,
   value?: unknown,
   options?: ResponseOptions,
-): Reply<number, unknown> {
+): Reply {
   return new Reply(status, value, options);
 }

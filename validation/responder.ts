@@ -1,4 +1,5 @@
 import { getSource, isHttpEvent } from "../core/http/api_event.ts";
+import { compressResult } from "../core/http/compression.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
 import {
@@ -20,6 +21,7 @@ import { toGatewayResult } from "../core/http/proxy_result.ts";
 /** Options of {@link createResponder}. */
 export interface ResponderOptions {
   cors?: CorsOption;
+  compress?: boolean;
   errorBody?: ErrorBodyFormat;
   rateLimit?: RateLimitOptions;
   securityHeaders?: SecurityHeadersOption;
@@ -47,7 +49,7 @@ export interface Responder {
  * @throws {ConfigurationError} If `CORS_ALLOW_ORIGIN` is invalid.
  */
 export function createResponder(
-  { cors, errorBody, rateLimit, securityHeaders }: ResponderOptions,
+  { cors, compress, errorBody, rateLimit, securityHeaders }: ResponderOptions,
   { mode, isTrustedOrigin }: Pick<AuthMethod, "mode" | "isTrustedOrigin"> = { mode: "none" },
 ): Responder {
   const getSecurityHeaders = createSecurityHeaders(securityHeaders, mode !== "none");
@@ -75,7 +77,8 @@ export function createResponder(
       return addHeaders(event, buildPreflightResponse(event, corsHeaders), correlationId, {});
     },
     respond(event, result, correlationId) {
-      return addHeaders(event, result, correlationId, getCorsHeaders(event));
+      const sent = compress ? compressResult(event, result) : result;
+      return addHeaders(event, sent, correlationId, getCorsHeaders(event));
     },
     respondToError(error, context, event) {
       // to other triggers any response is a success

@@ -6,9 +6,14 @@ import { getOptionalEnv } from "../env/get_env.ts";
 import { ConfigurationError, UnexpectedError } from "../errors/http_errors.ts";
 import type { OpenApiMetadata } from "./openapi/registry.ts";
 import { Reply } from "./reply.ts";
-import type { ResponseSchemas, ResponseValidation } from "./response_types.ts";
+import {
+  type DeclaredResponse,
+  getDeclaredParts,
+  type ResponseSchemas,
+  type ResponseValidation,
+} from "./response_types.ts";
 import { createValidator } from "./schema.ts";
-import type { Validator } from "./validation_result.ts";
+import { formError, type ValidationResult, type Validator } from "./validation_result.ts";
 
 /** Options of {@link createResultReader}. */
 export interface ResultOptions {
@@ -21,10 +26,11 @@ export interface ResultOptions {
 /** Converts what a handler returned to a proxy result. */
 export type ResultReader = (value: unknown, context: LambdaContext) => Promise<ProxyResult>;
 
-/** A declared response. */
-interface DeclaredBody {
-  readonly schema: $ZodType;
+/** A declared response with its validators. */
+interface Declared {
+  readonly schema: $ZodType | undefined;
   readonly validate: Validator;
+  readonly validateHeaders?: Validator;
 }
 
 /**
@@ -44,15 +50,17 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
   }
   const skipsValidation = validateResponses === "never" ||
     (validateResponses === "development" && getOptionalEnv("LAMBDA_TASK_ROOT") !== undefined);
-  const success = responseSchema && declare(responseSchema);
+  const success = responseSchema && declare({ body: responseSchema });
   const declared = new Map(
-    Object.entries(responses ?? {}).map(([status, schema]) => [Number(status), declare(schema)]),
+    Object.entries(responses ?? {}).map((
+      [status, each],
+    ) => [Number(status), declare(getDeclaredParts(each))]),
   );
   const successStatus = success === undefined
     ? findSuccessStatus([...declared.keys()])
     : openapi?.successStatus ?? 200;
 
-  function findDeclared(status: number): DeclaredBody {
+  function findDeclared(status: number): Declared {
     const found = success !== undefined && status >= 200 && status < 300
       ? success
       : declared.get(status);
@@ -65,12 +73,36 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
     );
   }
 
-  async function parse(value: unknown, { validate }: DeclaredBody): Promise<unknown> {
+  async function parse(value: unknown, validate: Validator, what = "body"): Promise<unknown> {
     if (skipsValidation) return value;
     const { success, data, errors = {} } = await validate(value);
     if (success) return data;
     const fields = Object.entries(errors).map(([name, [message]]) => `${name}: ${message}`);
-    throw new UnexpectedError(`The response body does not fit its schema: ${fields.join("; ")}`);
+    throw new UnexpectedError(`The response ${what} does not fit its schema: ${fields.join("; ")}`);
+  }
+
+  async function parseHeaders(
+    result: ProxyResult,
+    { validateHeaders }: Declared,
+  ): Promise<ProxyResult> {
+    if (validateHeaders === undefined || skipsValidation) return result;
+    const given = { ...result.headers };
+    const byName: Record<string, unknown> = {};
+    for (const [name, values] of Object.entries(result.multiValueHeaders ?? {})) {
+      byName[name.toLowerCase()] = values.join(", ");
+    }
+    for (const name of Object.keys(given)) byName[name.toLowerCase()] = given[name];
+    const parsed = await parse(byName, validateHeaders, "headers") as Record<string, unknown>;
+    const headers = Object.entries(parsed).filter(([, value]) => value !== undefined);
+    for (const [name, value] of headers) {
+      if (!/^(?:string|number|boolean)$/.test(typeof value)) {
+        throw new UnexpectedError(
+          `The response header ${name} is neither text, number nor boolean`,
+        );
+      }
+      for (const key of Object.keys(given)) if (key.toLowerCase() === name) delete given[key];
+    }
+    return { ...result, headers: { ...given, ...Object.fromEntries(headers) as typeof given } };
   }
 
   async function readProxyResult(result: ProxyResult): Promise<ProxyResult> {
@@ -81,10 +113,13 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
       const isRedirect = statusCode >= 300 && statusCode < 400;
       if (isRedirect || openapi?.responses?.[statusCode] !== undefined) return result;
     }
-    const body = findDeclared(statusCode);
-    if (skipsValidation || origin !== undefined && origin.schema === body.schema) return result;
+    const response = findDeclared(statusCode);
+    const { schema, validate } = response;
+    const checked = await parseHeaders(result, response);
+    if (skipsValidation) return checked;
+    if (schema !== undefined && origin?.schema === schema) return checked;
     const value = origin === undefined ? readJson(result) : origin.value;
-    return { ...result, body: serialize(await parse(value, body)) };
+    return { ...checked, body: serialize(await parse(value, validate)) };
   }
 
   return async function readResult(value, context) {
@@ -92,13 +127,28 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
     const { status, value: body, options } = value instanceof Reply
       ? value
       : new Reply(successStatus, value, undefined);
-    const data = await parse(body, findDeclared(status));
-    return buildValidatedResponse(context, status, data, undefined, options);
+    const response = findDeclared(status);
+    const data = await parse(body, response.validate);
+    return await parseHeaders(
+      buildValidatedResponse(context, status, data, undefined, options),
+      response,
+    );
   };
 }
 
-function declare(schema: $ZodType): DeclaredBody {
-  return { schema, validate: createValidator(schema) };
+function declare({ body, headers }: DeclaredResponse): Declared {
+  return {
+    schema: body,
+    validate: body === undefined ? refuseBody : createValidator(body),
+    ...headers && { validateHeaders: createValidator(headers) },
+  };
+}
+
+/** Validates the body of a response that is declared without one. */
+function refuseBody(value: unknown): ValidationResult {
+  return value === undefined
+    ? { success: true, data: undefined }
+    : formError("the response is declared without a body");
 }
 
 function isEmpty({ body }: ProxyResult): boolean {

@@ -176,6 +176,7 @@ function createTurnJobOf(definition: WorkflowDefinition): AnyJob {
     handler: refuse,
     enqueue: refuse,
     enqueueMany: refuse,
+    waitFor: refuse,
     runLeased: createTurnRunner(definition),
   };
 }

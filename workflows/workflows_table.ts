@@ -1,4 +1,4 @@
-import { type BuildColumns, type HasDefault, type IsPrimaryKey, type NotNull } from "drizzle-orm";
+import type { BuildColumns, HasDefault, IsPrimaryKey, NotNull } from "drizzle-orm";
 import {
   index,
   integer,

@@ -4,7 +4,7 @@ import type { ApiEvent, RestApiEvent } from "../../core/http/lambda.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { getClientAddressHeader } from "../better_auth/client_address_header.ts";
 import type { AuthSettings } from "../config/config.ts";
-import { readCookieHeader } from "../cookies/cookie_header.ts";
+import { readCookieHeader } from "../../core/http/cookies.ts";
 
 const DEFAULT_BASE_PATH = "/api/auth";
 

@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { decodeBase64 } from "../../core/http/base64.ts";
-import { signHmac } from "../webhooks/hmac.ts";
+import { signHmac } from "../../core/http/hmac.ts";
 import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
 import { SECOND_FACTOR_FIELD } from "../config/session_tables.ts";
 

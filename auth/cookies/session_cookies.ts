@@ -1,4 +1,5 @@
-import { decodePercent, readSignedToken } from "./session_token.ts";
+import { decodePercent, splitCookies } from "../../core/http/cookies.ts";
+import { readSignedToken } from "./session_token.ts";
 
 /**
  * Cookie name prefixes with required attributes (RFC 6265bis, section 4.1.3). A prefix makes it a
@@ -23,10 +24,8 @@ export async function readSessionCookies(
   const prefix = NAME_PREFIXES.find((each) => name.startsWith(each)) ?? "";
   const names = new Set(NAME_PREFIXES.map((each) => each + name.slice(prefix.length)));
   const tokens = new Set<string>();
-  for (const pair of (header ?? "").split(";")) {
-    const equals = pair.indexOf("=");
-    if (equals === -1 || !names.has(pair.slice(0, equals).trim())) continue;
-    const token = await readSignedToken(unquote(pair.slice(equals + 1).trim()), secret);
+  for (const [given, value] of splitCookies(header ?? "")) {
+    const token = names.has(given) ? await readSignedToken(value, secret) : undefined;
     if (token !== undefined) tokens.add(token);
   }
   return [...tokens];
@@ -57,17 +56,11 @@ export async function findSessionCookie(
   name: string,
   secret: string,
 ): Promise<SessionCookie | undefined> {
-  for (const pair of header.split(";")) {
-    const equals = pair.indexOf("=");
-    if (equals === -1 || pair.slice(0, equals).trim() !== name) continue;
-    const value = unquote(pair.slice(equals + 1).trim());
+  for (const [given, value] of splitCookies(header)) {
+    if (given !== name) continue;
     const signed = decodePercent(value);
     const token = SIGNED.test(signed) ? await readSignedToken(signed, secret) : undefined;
     return token === undefined ? undefined : { token, value };
   }
   return undefined;
-}
-
-function unquote(value: string): string {
-  return /^".*"$/.test(value) ? value.slice(1, -1) : value;
 }

@@ -1,5 +1,6 @@
+import { decodePercent } from "../../core/http/cookies.ts";
 import { decodeBase64 } from "../webhooks/webhook_input.ts";
-import { HMAC_BYTES, verifyHmac } from "../webhooks/hmac.ts";
+import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 
 /** Visible ASCII characters. PostgreSQL would reject a NUL byte, for example. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
@@ -42,14 +43,4 @@ export function readSignedToken(
   const matches = verifyHmac("sha256", [{ text: secret, encoding: "utf8" }], [token], [signature]);
   if (matches instanceof Promise) return matches.then((isGood) => isGood ? token : undefined);
   return matches ? token : undefined;
-}
-
-/** Decodes a percent-encoded text. Returns malformed text unchanged. */
-export function decodePercent(text: string): string {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

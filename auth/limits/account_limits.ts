@@ -16,7 +16,7 @@ import { logWarn } from "../../observability/logger.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import { getClientAddressHeader } from "../better_auth/client_address_header.ts";
 import type { AuthSettings } from "../config/config.ts";
-import { signHmac } from "../webhooks/hmac.ts";
+import { signHmac } from "../../core/http/hmac.ts";
 import { findLimitedAccounts, type LimitedAccount } from "../better_auth/limited_account.ts";
 import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
 import type { AccountLimits } from "../config/rate_limit_settings.ts";

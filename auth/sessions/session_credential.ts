@@ -3,7 +3,7 @@ import type { ApiEvent } from "../../core/http/lambda.ts";
 import { ForbiddenError, UnauthorizedError } from "../../errors/http_errors.ts";
 import type { AuthSettings } from "../config/config.ts";
 import { getCookieName } from "../config/resolve_config.ts";
-import { readCookieHeader } from "../cookies/cookie_header.ts";
+import { readCookieHeader } from "../../core/http/cookies.ts";
 import { findSessionCookie } from "../cookies/session_cookies.ts";
 import { requireBearerToken } from "./sessions.ts";
 import { isTrustedOrigin } from "./trusted_origin.ts";

@@ -1,5 +1,5 @@
 import { UnauthorizedError } from "../../errors/http_errors.ts";
-import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
+import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 import {
   checkTimestamp,
   checkTolerance,

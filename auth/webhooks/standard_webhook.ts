@@ -1,5 +1,5 @@
 import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
-import { HMAC_BYTES, type HmacSecret, verifyHmac } from "./hmac.ts";
+import { HMAC_BYTES, type HmacSecret, verifyHmac } from "../../core/http/hmac.ts";
 import {
   CANONICAL_BASE64,
   checkTimestamp,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "../../core/http/timing_safe_equal.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
-import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
+import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 import {
   decodeHex,
   decodeSignature,

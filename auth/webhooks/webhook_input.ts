@@ -1,6 +1,6 @@
 import { decodeBase64 as bytesOfBase64 } from "../../core/http/base64.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
-import type { HmacSecret } from "./hmac.ts";
+import type { HmacSecret } from "../../core/http/hmac.ts";
 
 /** One secret, or several during a rotation. */
 export type WebhookSecret = string | readonly string[];

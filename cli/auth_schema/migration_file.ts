@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { getNumber } from "../../database/migrations/files.ts";
+import { getNumber, nestMigration } from "../../database/migrations/files.ts";
 import type { MigrationFolder } from "../../database/migrations/folder.ts";
 import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
 import type { FileChange } from "../files/generated_files.ts";
@@ -13,31 +13,42 @@ export interface MigrationFileOptions {
   readonly folder: string;
   /** The present migrations; `undefined` if the folder does not exist. */
   readonly present: MigrationFolder | undefined;
-  /** Name of the file without its number. */
+  /** Name of the file without its number; the second file has it with `_2`. */
   readonly name: string;
   /** A comment for the first line, without `--`. */
   readonly head: string;
-  readonly statements: readonly string[];
+  /** Statements by files. */
+  readonly files: readonly (readonly string[])[];
   /** Current time in milliseconds. */
   readonly nowMs: number;
 }
 
 /**
- * Plans the file of a new migration, with its entry in drizzle-kit's journal if there is one.
+ * Plans the files of new migrations, with their entries in drizzle-kit's journal if there is one.
+ * A folder of `<number>_<name>/migration.sql` gets another one.
  *
  * @returns The new and changed files; empty without statements.
  */
 export function planMigrationFiles(options: MigrationFileOptions): FileChange[] {
-  const { dir, folder, present, name, head, statements, nowMs } = options;
-  if (statements.length === 0) return [];
-  const tag = `${chooseNumber(present, nowMs)}_${name}`;
-  const text = `-- ${head}\n${statements.join("\n--> statement-breakpoint\n")}\n`;
-  const file: FileChange = { path: `${dir}/${tag}.sql`, change: "created", text };
-  if (present?.hasJournal !== true) return [file];
-  return [file, {
+  const { dir, folder, present, name, head, nowMs } = options;
+  const first = chooseNumber(present, nowMs);
+  const last = present?.files.at(-1);
+  const isNested = last !== undefined && last.path === nestMigration(last.tag);
+  const tags: string[] = [];
+  const files = options.files.map((statements, index): FileChange => {
+    const number = String(BigInt(first) + BigInt(index)).padStart(first.length, "0");
+    const tag = `${number}_${name}${index === 0 ? "" : `_${index + 1}`}`;
+    tags.push(tag);
+    const path = isNested ? nestMigration(tag) : `${tag}.sql`;
+    const text = `-- ${head}\n${statements.join("\n--> statement-breakpoint\n")}\n`;
+    return { path: `${dir}/${path}`, change: "created", text };
+  });
+  if (present?.hasJournal !== true || files.length === 0) return files;
+  const journal = readFileSync(join(folder, JOURNAL_FILE), "utf8");
+  return [...files, {
     path: `${dir}/${JOURNAL_FILE}`,
     change: "updated",
-    text: addEntry(readFileSync(join(folder, JOURNAL_FILE), "utf8"), tag, nowMs),
+    text: tags.reduce((text, tag) => addEntry(text, tag, nowMs), journal),
   }];
 }
 

@@ -4,7 +4,13 @@ import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
-import { type Difference, renderStep, type Step } from "../schema_migration/difference.ts";
+import {
+  type Difference,
+  groupSteps,
+  renderStep,
+  type Step,
+} from "../schema_migration/difference.ts";
+import { NO_DECISIONS } from "../schema_migration/decisions.ts";
 import { loadExports } from "../schema_migration/load_schema.ts";
 import { planDifference } from "../schema_migration/plan_difference.ts";
 import { type AuthTable, describeAuthTables } from "./auth_table.ts";
@@ -77,7 +83,8 @@ async function planMigration(
   const difference = await planDifference({
     migrationsFolder: hasFolder ? folder : undefined,
     exports,
-    decisions: { renames: [], drops: new Set(), keeps: new Set() },
+    decisions: NO_DECISIONS,
+    isPartial: true,
   });
   const files = planMigrationFiles({
     dir: toProjectPath(root, migrationsDir),
@@ -85,7 +92,7 @@ async function planMigration(
     present: hasFolder ? readMigrationFolder(folder) : undefined,
     name: "auth_schema",
     head: "Tables of better-auth, from trellis generate auth-schema.",
-    statements: difference.steps.map(renderStep),
+    files: groupSteps(difference.steps).map((steps) => steps.map(renderStep)),
     nowMs: Date.now(),
   });
   return { ...difference, files };

@@ -22,7 +22,7 @@ import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
-import { jobsCancel, jobsList, jobsRetry, jobsShow } from "./jobs.ts";
+import { jobsCancel, jobsList, jobsRetry, jobsShow, jobsStats } from "./jobs.ts";
 import {
   workflowsCancel,
   workflowsList,
@@ -51,6 +51,7 @@ export const COMMANDS: readonly Command[] = [
   dbTranslate,
   dbTables,
   jobsList,
+  jobsStats,
   jobsShow,
   jobsRetry,
   jobsCancel,

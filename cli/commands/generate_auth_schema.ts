@@ -24,7 +24,7 @@ export const generateAuthSchema: Command = {
     "A table of your own under its key in AuthConfig.schema replaces the generated one. What it lacks is\n" +
     "reported, with the code to write. Tables of better-auth that the project defines and AuthConfig.schema\n" +
     "does not name are an error, which has the line to write.",
-    "The migration runs on PostgreSQL and Aurora DSQL. Set schema: authSchema in AuthConfig once.",
+    "The migration runs on PostgreSQL and Aurora DSQL. Set schema: authSchema in the options of defineAuth once.",
   ],
   options: [
     {
@@ -71,7 +71,10 @@ async function run(context: CommandContext): Promise<CommandResult> {
   for (const { sql, risk } of steps) if (risk !== undefined) output.warn(`${sql}: ${risk}`);
   for (const what of kept) output.warn(`${what} is kept: no option or plugin needs it`);
   if (loaded.config.schema === undefined && options.check !== true) {
-    output.line("Set schema: authSchema in AuthConfig, and add the tables to the client's schema");
+    output.line(
+      `Import { authSchema } from ${config.auth.schemaFile}, set schema: authSchema in the options of defineAuth, ` +
+        "and export the tables from the client's schema",
+    );
   }
   return finishGenerated(generateAuthSchema, context, {
     errors: findings.map((message) => ({ file: config.auth.schemaFile, line: 1, message })),

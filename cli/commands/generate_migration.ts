@@ -17,6 +17,7 @@ import { parseDecisions } from "../schema_migration/decisions.ts";
 import {
   type Difference,
   GENERATED_HEAD,
+  groupSteps,
   renderStep,
   type Step,
 } from "../schema_migration/difference.ts";
@@ -50,14 +51,14 @@ export const generateMigration: Command = {
     {
       name: "drop",
       value: "names",
-      description:
-        "What to drop, comma-separated: notes, notes.body, or notes:notes_title_idx for " +
-        "an index or a constraint.",
+      description: "What to drop, comma-separated: notes, notes.body, notes_id_seq, or " +
+        "notes:notes_title_idx for an index, a constraint or an option of a view.",
     },
     {
       name: "keep",
       value: "names",
-      description: "Columns that stay although the schema does not declare them, comma-separated.",
+      description: "Tables and columns that stay although the schema does not declare them, " +
+        "comma-separated.",
     },
     { name: "check", description: "Write nothing; exit with 1 if a migration is missing." },
     { name: "dry-run", description: "Write nothing; print the migration." },
@@ -145,7 +146,7 @@ function planFiles(
     present: existsSync(folder) ? readMigrationFolder(folder) : undefined,
     name,
     head: GENERATED_HEAD,
-    statements: steps.map(renderStep),
+    files: groupSteps(steps).map((group) => group.map(renderStep)),
     nowMs: Date.now(),
   });
 }
@@ -185,7 +186,7 @@ function report({ root, output, options }: CommandContext, outcome: Outcome): vo
   if (kept.length > 0) {
     output.warn(
       `kept, because the schema does not declare it: ${kept.join(", ")}. --drop removes ` +
-        "tables, columns, indexes and constraints",
+        "tables, columns, indexes, constraints, sequences and options of views",
     );
   }
   const isServed = isLocked(join(root, ".trellis", "dev", "lock"));

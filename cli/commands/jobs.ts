@@ -71,6 +71,40 @@ async function list(context: CommandContext): Promise<CommandResult> {
   return { exitCode: ExitCode.Done, database: label, jobs };
 }
 
+/** The command `trellis jobs stats`. */
+export const jobsStats: Command = {
+  name: "jobs stats",
+  summary: "Counts background jobs by name and state, and prints how long they have been waiting.",
+  description: [
+    "Reads the whole table trellis_jobs. A job is due when it may run and no worker has begun it, or when\n" +
+    "its worker has died.",
+  ],
+  options: databaseOptions(),
+  examples: [["trellis jobs stats --json", "the counts as JSON"]],
+  exitCodes: {
+    [ExitCode.Done]: "The counts are printed.",
+    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+  },
+  run: stats,
+};
+
+async function stats(context: CommandContext): Promise<CommandResult> {
+  const { output } = context;
+  const { countJobs } = await import("../../jobs/job_admin.ts");
+  const [label, counts] = await withJobsDatabase(context, countJobs);
+  const rows = counts.map(({ name, state, jobs, due, oldestDueSeconds }) => [
+    name,
+    state,
+    String(jobs),
+    String(due),
+    due === 0 ? "" : `${oldestDueSeconds} s`,
+  ]);
+  printTable(output, ["job", "state", "jobs", "due", "waiting since"], rows);
+  const total = counts.reduce((sum, { jobs }) => sum + jobs, 0);
+  output.line(`${output.bold(label)}: ${count(total, "job")}`);
+  return { exitCode: ExitCode.Done, database: label, jobs: counts };
+}
+
 const MAX_LIMIT = 1000;
 
 /**
@@ -158,11 +192,12 @@ export const jobsCancel: Command = {
   name: "jobs cancel",
   summary: "Cancels background jobs that are queued or dead.",
   description: [
-    "Also a running job whose lease has ended. A job that runs is not stopped. " +
-    "Cancelled jobs are kept for a day.",
+    "Also a running job whose lease has ended. A job that runs is stopped with --running: the signal of its " +
+    "handler is aborted within about 5 seconds, and what it has done stays. A job with transaction: true " +
+    "that runs is not stopped. Cancelled jobs are kept for a day.",
   ],
   args: [ARGUMENT],
-  options: OPTIONS,
+  options: [{ name: "running", description: "Also a job that runs." }, ...OPTIONS],
   examples: [
     ["trellis jobs cancel 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"],
     ["trellis jobs cancel --dead --job send-mail", "all dead jobs of one kind"],
@@ -183,7 +218,9 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
   }
   const admin = await import("../../jobs/job_admin.ts");
   const id = given === undefined ? undefined : checkJobId(given);
-  const apply = what === "retry" ? admin.retryJobs : admin.cancelJobs;
+  const running = options.running === true;
+  const apply = (db: DrizzleClient, ids: readonly string[]) =>
+    what === "retry" ? admin.retryJobs(db, ids) : admin.cancelJobs(db, ids, { running });
   const [label, { unchanged, changed }] = await withJobsDatabase(context, async (db) => {
     const name = options.job as string | undefined;
     const changed: string[] = [];

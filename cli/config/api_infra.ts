@@ -41,6 +41,11 @@ export interface ApiInfra {
   /** Maximum steady-state rate in requests per second. */
   throttleRateLimit?: number;
   /**
+   * REST APIs: compresses responses from this size on, up to 10485760 bytes, if the client accepts it. Functions of HTTP
+   * APIs and function URLs compress with the option `compress` of their handlers.
+   */
+  minimumCompressionBytes?: number;
+  /**
    * Creates a usage plan with an API key, which every request must have (`X-Api-Key`).
    * @default false
    */

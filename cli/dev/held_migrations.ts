@@ -1,6 +1,6 @@
 import type { AppliedMigration } from "../../database/migrations/plan.ts";
 import { MigrationError } from "../../database/migrations/migration_error.ts";
-import { readMigrationFile } from "../../database/migrations/files.ts";
+import { findMigrationPath, readMigrationFile } from "../../database/migrations/files.ts";
 import { getMigrationStatus } from "../../database/migrations/status.ts";
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { withSession } from "../../database/providers/client.ts";
@@ -43,6 +43,7 @@ export interface HeldOptions {
  */
 export async function findHeld(options: HeldOptions): Promise<HeldMigrations | undefined> {
   const { target, isRunning, canRebuild } = options;
+  const getFile = (tag: string) => findMigrationPath(target.migrationsFolder, tag);
   const { applied, pending, changed, unknown, unlisted } = await getMigrationStatus(target);
   const removed = unknown.filter((tag) => !unlisted.includes(tag));
   const replaced = canRebuild && pending.length > 0 ? removed : [];
@@ -52,8 +53,10 @@ export async function findHeld(options: HeldOptions): Promise<HeldMigrations | u
     return {
       isRebuild: true,
       files: [
-        ...changed.map((tag) => toHeld(tag, "has changed since it was applied")),
-        ...replaced.map((tag) => toHeld(tag, "is applied, and the folder no longer contains it")),
+        ...changed.map((tag) => toHeld(getFile(tag), "has changed since it was applied")),
+        ...replaced.map((tag) =>
+          toHeld(getFile(tag), "is applied, and the folder no longer contains it")
+        ),
       ],
     };
   }
@@ -67,8 +70,8 @@ export async function findHeld(options: HeldOptions): Promise<HeldMigrations | u
   return files.some(({ reasons }) => reasons.length > 0) ? { files, isRebuild: false } : undefined;
 }
 
-function toHeld(tag: string, ...reasons: string[]): HeldFile {
-  return { file: `${tag}.sql`, reasons };
+function toHeld(file: string, ...reasons: string[]): HeldFile {
+  return { file, reasons };
 }
 
 interface PendingContext extends Pick<HeldOptions, "target" | "isRunning"> {
@@ -78,7 +81,7 @@ interface PendingContext extends Pick<HeldOptions, "target" | "isRunning"> {
 
 async function describePending(tag: string, context: PendingContext): Promise<HeldFile> {
   const { target, isRunning, applied, session } = context;
-  const { sql } = readMigrationFile(target.migrationsFolder, tag);
+  const { sql, path } = readMigrationFile(target.migrationsFolder, tag);
   const reasons: string[] = [];
   if (isRunning && sql.startsWith(`-- ${GENERATED_HEAD}`)) {
     reasons.push("new and generated: read it");
@@ -87,7 +90,7 @@ async function describePending(tag: string, context: PendingContext): Promise<He
   for (const { line, statement, risk, table } of applied.length === 0 ? [] : findRisks(sql)) {
     if (await hasRows(session, table)) reasons.push(`line ${line}: ${statement}: ${risk}`);
   }
-  return toHeld(tag, ...reasons);
+  return toHeld(path, ...reasons);
 }
 
 /** Returns true also for an unknown table. */
@@ -104,11 +107,12 @@ async function hasRows(session: SqlSession, table: string | undefined): Promise<
  */
 async function assertLocal(folder: string, changed: readonly string[]): Promise<void> {
   for (const tag of changed) {
-    const args = ["log", "--remotes", "--max-count=1", "--format=%h", "--", `${tag}.sql`];
+    const path = findMigrationPath(folder, tag);
+    const args = ["log", "--remotes", "--max-count=1", "--format=%h", "--", path];
     const { exitCode, stdout } = await runProgram("git", args, { cwd: folder });
     if (exitCode !== 0 || stdout.trim() === "") continue;
     throw new MigrationError(
-      `${tag}.sql has changed since it was applied, and it was pushed (commit ${stdout.trim()}), ` +
+      `${path} has changed since it was applied, and it was pushed (commit ${stdout.trim()}), ` +
         "so other databases may have it: restore it, and put the change into a new migration",
       { tag },
     );

@@ -2,8 +2,12 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import type { PGlite } from "@electric-sql/pglite";
 import process from "node:process";
-import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
-import type { DatabaseConfig } from "../../database/config/config.ts";
+import {
+  closeDrizzleClient,
+  getDrizzleClient,
+  redirectClients,
+} from "../../database/providers/client.ts";
+import type { DatabaseConfig, DatabaseSettings } from "../../database/config/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import { executeRows } from "../../database/session/execute.ts";
 import { formatPlanFinding } from "../../sql/plan_finding.ts";
@@ -125,6 +129,7 @@ export async function openLocalDatabase(
   async function close(): Promise<void> {
     await closeDrizzleClient(config);
     await closeAll();
+    redirectClients(undefined);
     await server?.stop();
   }
   const target = {
@@ -266,6 +271,7 @@ async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
     AWS_SESSION_TOKEN: undefined,
     AWS_PROFILE: undefined,
   });
+  redirectClients(refuseOthers);
   const config: DatabaseConfig = {
     provider: "distsql",
     endpoint,
@@ -275,6 +281,21 @@ async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
     instrument: false,
   };
   return { config, server };
+}
+
+/**
+ * Refuses clients that would not reach the local Aurora DSQL server.
+ *
+ * @throws {ConfigurationError} If a client has another provider.
+ */
+function refuseOthers({ provider }: DatabaseSettings): void {
+  if (provider === "distsql") return;
+  throw new ConfigurationError(
+    `With --db distsql, clients must have the provider "distsql", and this one has ${
+      JSON.stringify(provider)
+    }. Select "distsql" in its configuration if DATABASE_ENDPOINT is set, as projects of ` +
+      `trellis init --database aurora-dsql do, or start trellis dev without --db distsql`,
+  );
 }
 
 /** Grants the shared local role access to all rows. Deployed functions have one role each. */

@@ -150,7 +150,7 @@ async function act(
     return await changeRow(requireDatabase(source), name, action, change);
   }
   if (area === "jobs" && action !== undefined) {
-    return await changePageJob(requireDatabase(source), name, action);
+    return await changePageJob(requireDatabase(source), source.recorder.calls, name, action);
   }
   throw new NotFoundError("Page not found");
 }
@@ -171,9 +171,10 @@ async function read(
   }
   if (area === "jobs") {
     const config = requireDatabase(source);
+    const { calls } = source.recorder;
     return name === undefined
-      ? await listPageJobs(config, params.get("state") ?? "")
-      : await readPageJob(config, name);
+      ? await listPageJobs(config, calls, params.get("state") ?? "")
+      : await readPageJob(config, calls, name);
   }
   if (area !== "tables") throw new NotFoundError("Page not found");
   const config = requireDatabase(source);

@@ -10,6 +10,28 @@ import {
   listJobs,
   retryJobs,
 } from "../../jobs/job_admin.ts";
+import type { Call, LogLine, RecordedSpan } from "./functions/recorder.ts";
+
+/** An attempt of a job in a call that the server has kept. */
+export interface JobRun {
+  /** The call of the relay, or of the consumer of a queue. */
+  readonly callId: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly isFailed: boolean;
+}
+
+/** A job of the page's list. */
+export interface PageJob extends JobDetails {
+  /** Its attempts, the first one first. */
+  readonly runs: readonly JobRun[];
+}
+
+/** A job with its payload, and the log lines of its attempts. */
+export interface PageJobDetails extends PageJob, JobWithPayload {
+  readonly logs: readonly LogLine[];
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -18,32 +40,66 @@ const CHANGES = { retry: retryJobs, cancel: cancelJobs } as const;
 /**
  * Lists the last jobs, without their payloads.
  *
+ * @param calls The calls that the server has kept, the newest first.
  * @param state Only jobs in this state; empty for all.
  * @throws {ValidationError} If there is no such state.
  */
-export async function listPageJobs(config: DatabaseConfig, state: string): Promise<JobDetails[]> {
+export async function listPageJobs(
+  config: DatabaseConfig,
+  calls: readonly Call[],
+  state: string,
+): Promise<PageJob[]> {
   const known = JOB_STATES.find((each) => each === state);
   if (state !== "" && known === undefined) {
     throw new ValidationError(`state must be one of ${JOB_STATES.join(", ")}`);
   }
-  return await listJobs(await getDrizzleClient(config), { state: known, limit: 100 });
+  const jobs = await listJobs(await getDrizzleClient(config), { state: known, limit: 100 });
+  return jobs.map((job) => ({ ...job, runs: findRuns(calls, job.id) }));
 }
 
 /**
- * Reads a job with its payload.
+ * Reads a job with its payload and log lines.
  *
+ * @param calls The calls that the server has kept, the newest first.
  * @param id The job's id.
  * @throws {NotFoundError} If the table has no such job.
  */
-export async function readPageJob(config: DatabaseConfig, id: string): Promise<JobWithPayload> {
+export async function readPageJob(
+  config: DatabaseConfig,
+  calls: readonly Call[],
+  id: string,
+): Promise<PageJobDetails> {
   const job = await getJob(await getDrizzleClient(config), checkId(id));
   if (job === undefined) throw new NotFoundError("The job does not exist");
-  return job;
+  const logs = calls.toReversed().flatMap(({ logs }) =>
+    // an attempt has the job's id as the id of its request
+    logs.filter((line) => line.function_request_id === id || line.job_id === id)
+  );
+  return { ...job, runs: findRuns(calls, id), logs };
+}
+
+function findRuns(calls: readonly Call[], id: string): JobRun[] {
+  const runs = calls.flatMap((call) =>
+    call.spans.filter((span) => isAttempt(span, id)).map((span) => ({
+      callId: call.id,
+      startedAt: new Date(Date.parse(call.startedAt) + span.startMs).toISOString(),
+      durationMs: span.durationMs,
+      isFailed: span.status === "error",
+    }))
+  );
+  return runs.sort((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
+}
+
+function isAttempt({ attributes }: RecordedSpan, id: string): boolean {
+  return attributes["messaging.system"] === "trellis_jobs" &&
+    attributes["messaging.operation.type"] === "process" &&
+    attributes["messaging.message.id"] === id;
 }
 
 /**
  * Sends a job again or cancels it, as `trellis jobs` does.
  *
+ * @param calls The calls that the server has kept, the newest first.
  * @param id The job's id.
  * @param change `retry` or `cancel`.
  * @returns The job after the change.
@@ -51,13 +107,14 @@ export async function readPageJob(config: DatabaseConfig, id: string): Promise<J
  */
 export async function changePageJob(
   config: DatabaseConfig,
+  calls: readonly Call[],
   id: string,
   change: string,
-): Promise<JobWithPayload> {
+): Promise<PageJobDetails> {
   if (!Object.hasOwn(CHANGES, change)) throw new NotFoundError("Page not found");
   const db = await getDrizzleClient(config);
   const changed = await CHANGES[change as keyof typeof CHANGES](db, [checkId(id)]);
-  const job = await readPageJob(config, id);
+  const job = await readPageJob(config, calls, id);
   if (changed.length === 0) {
     throw new ValidationError(`The job is ${job.state}, so it was not changed`);
   }

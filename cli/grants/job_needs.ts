@@ -1,4 +1,5 @@
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
+import type { AnyJob } from "../../jobs/define_job.ts";
 import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
 import { PARTS_TABLE, POSITIONS_TABLE } from "../../jobs/changes/migration.ts";
 import { SUBSCRIPTION_TABLE } from "../../realtime/migration.ts";
@@ -14,11 +15,12 @@ const { Select, Insert, Update, Delete } = DatabaseOperation;
 export const JOBS_TABLE: TableName = { name: "trellis_jobs" };
 
 /** A use of the table of jobs. */
-export type JobNeed = "enqueue" | "work" | "relay" | "read" | "change";
+export type JobNeed = "enqueue" | "replace" | "work" | "relay" | "read" | "change";
 
 /** Operations on the table of jobs by its use. */
 export const JOB_OPERATIONS: Readonly<Record<JobNeed, readonly DatabaseOperation[]>> = {
   enqueue: [Insert],
+  replace: [Select, Insert, Update],
   work: [Select, Update],
   relay: [Select, Insert, Update, Delete],
   read: [Select],
@@ -33,6 +35,7 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
   defineJobStreamHandler: "work",
   listJobs: "read",
   getJob: "read",
+  countJobs: "read",
   retryJobs: "change",
   cancelJobs: "change",
   signalWorkflow: "enqueue",
@@ -127,13 +130,19 @@ export function listJobUses(fn: LoadedFunction): JobUse[] {
         const use = findUse(fn, definition, { member });
         return use === "used" || use === "handed on" && fn.syntax.memberNames.has(member);
       };
-      const describe = (what: string): JobUse[] => [
-        { need: "enqueue", reason: `${what} (${definition.place.file})` },
+      const describe = (what: string, need: JobNeed = "enqueue"): JobUse[] => [
+        { need, reason: `${what} (${definition.place.file})` },
       ];
       switch (definition.name) {
         case "defineJob": {
           const member = ["enqueue", "enqueueMany"].find(mayUse);
-          return member === undefined ? [] : describe(`${member} of a job`);
+          const { settings } = definition.value as AnyJob;
+          // `unique` changes the earlier job of a key
+          const need = settings.unique === undefined ? "enqueue" : "replace";
+          return [
+            ...(member === undefined ? [] : describe(`${member} of a job`, need)),
+            ...(mayUse("waitFor") ? describe("waitFor of a job", "read") : []),
+          ];
         }
         case "defineMail":
           return mayUse("send") ? describe("send of a mail") : [];

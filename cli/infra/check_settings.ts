@@ -107,6 +107,7 @@ const GROUPS = {
     identitySources: TEXTS,
     throttleBurstLimit: NUMBER,
     throttleRateLimit: NUMBER,
+    minimumCompressionBytes: range(0, 10_485_760),
     usagePlan: FLAG,
     quotaLimit: NUMBER,
   },
@@ -243,9 +244,11 @@ function checkEvents(path: string, given: unknown, isFifo: boolean): string[] {
 
 /** Checks the settings that depend on the gateway. */
 function checkApi(api: NonNullable<InfraSettings["api"]>): string[] {
-  const errors = api.type !== "http" ? [] : (["usagePlan", "quotaLimit"] as const)
-    .filter((setting) => api[setting] !== undefined)
-    .map((setting) => `infra.api.${setting} needs a REST API: remove it, or infra.api.type`);
+  const errors = api.type !== "http"
+    ? []
+    : (["usagePlan", "quotaLimit", "minimumCompressionBytes"] as const)
+      .filter((setting) => api[setting] !== undefined)
+      .map((setting) => `infra.api.${setting} needs a REST API: remove it, or infra.api.type`);
   if (api.type !== "http" && api.jwt !== undefined) {
     errors.push('infra.api.jwt needs infra.api.type = "http"');
   }

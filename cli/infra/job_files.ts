@@ -207,7 +207,9 @@ export function findJobErrors(
 
 /** Finds what jobs need and the project lacks. */
 export function findJobWarnings(functions: readonly InfraFunction[]): Problem[] {
-  const usesJobs = functions.some(({ jobs }) => jobs.has("enqueue") || jobs.has("work"));
+  const usesJobs = functions.some(({ jobs }) =>
+    jobs.has("enqueue") || jobs.has("replace") || jobs.has("work")
+  );
   if (!usesJobs || functions.some(isRelay)) return [];
   return [{
     message: "no function is the relay of jobs, so jobs that are delayed, repeated or were not " +

@@ -85,6 +85,7 @@ export function renderRestApi(plan: ResourcePlan): HclBlock[] {
         binary_media_types: routes.some(({ takesFiles }) => takesFiles)
           ? ["multipart/form-data"]
           : undefined,
+        minimum_compression_bytes: api.minimumCompressionBytes,
         throttle_burst_limit: api.throttleBurstLimit,
         throttle_rate_limit: api.throttleRateLimit,
         quota_limit: api.usagePlan ? api.quotaLimit : undefined,

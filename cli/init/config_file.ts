@@ -12,8 +12,6 @@ export interface ConfigParts {
    * @default "{ dev: {}, prod: {} }"
    */
   readonly stages?: string;
-  /** AWS clients that functions use. */
-  readonly awsClients: readonly string[];
   /** Budgets of `build`, in bytes. */
   readonly budgets: string;
 }
@@ -40,7 +38,6 @@ export function renderConfig(
     ]
     : [];
   const { environment } = parts;
-  const awsClients = [...new Set([...parts.awsClients, ...database.awsClients])].sort();
   const infra = [
     `projectName: "${name}",`,
     ...boundary,
@@ -55,12 +52,7 @@ export function renderConfig(
     `stages: ${parts.stages ?? "{ dev: {}, prod: {} }"},`,
     '// state: { bucket: "your-state-bucket", region: "eu-central-1" },',
   ];
-  const external = awsClients.length === 0 ? [] : [
-    "// Lambda has these clients",
-    `external: [${awsClients.map((each) => `"${each}"`).join(", ")}],`,
-  ];
   const build = [
-    ...external,
     "// functions load zod only for values that do not fit their schemas",
     "precompile: true,",
     "// maximum bundle size in bytes, checked by trellis build --check",

@@ -10,8 +10,6 @@ export interface ProjectDatabase {
   readonly packages: readonly (keyof typeof VERSIONS)[];
   /** Packages that only commands use. */
   readonly tools: readonly (keyof typeof VERSIONS)[];
-  /** AWS clients that Lambda has. */
-  readonly awsClients: readonly string[];
   /** Lines of `infra`. */
   readonly infra: readonly string[];
   /** True if each function signs in as a database role of its own. */
@@ -20,8 +18,8 @@ export interface ProjectDatabase {
   readonly envExample: string;
 }
 
-/** AWS clients that read secrets and parameters. */
-export const SOURCE_CLIENTS = ["@aws-sdk/client-secrets-manager", "@aws-sdk/client-ssm"] as const;
+/** The AWS client that reads secrets. */
+export const SECRETS_CLIENT = "@aws-sdk/client-secrets-manager";
 
 const QUERIES = "|export const { defineQuery, defineStatement } = createQueryFactory(getDb);\n";
 
@@ -99,9 +97,8 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
       pattern: POSTGRES_URL,
       isSecret: true,
     }),
-    packages: [SOURCE_CLIENTS[0], "postgres"],
+    packages: [SECRETS_CLIENT, "postgres"],
     tools: [],
-    awsClients: SOURCE_CLIENTS,
     infra: [],
     hasRoles: false,
     envExample: "# Deployed only: postgres://user:password@host:5432/database\nDATABASE_URL=\n",
@@ -111,7 +108,6 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
     packages: ["postgres"],
     // signs with profiles of this machine; functions sign with the variables that Lambda sets
     tools: ["@aws-sdk/dsql-signer"],
-    awsClients: [],
     infra: [],
     hasRoles: true,
     envExample:
@@ -124,9 +120,8 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
       pattern: POSTGRES_URL,
       isSecret: true,
     }),
-    packages: [SOURCE_CLIENTS[0], "@neondatabase/serverless"],
+    packages: [SECRETS_CLIENT, "@neondatabase/serverless"],
     tools: [],
-    awsClients: SOURCE_CLIENTS,
     infra: [],
     hasRoles: false,
     envExample:
@@ -142,7 +137,6 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
     // the provider can also connect to the cluster directly
     packages: ["@aws-sdk/client-rds-data", "postgres"],
     tools: [],
-    awsClients: ["@aws-sdk/client-rds-data"],
     infra: [
       "// an Aurora cluster that exists: its address is in variables of each stage",
       'database: "data-api",',

@@ -5,7 +5,7 @@ import type { ConfigParts } from "./config_file.ts";
 import { JOB_FILES } from "./job_files.ts";
 import { AUTH_ROUTE_FILES, renderAuthConfig, renderNotes } from "./note_files.ts";
 import type { TemplateName } from "./project_choices.ts";
-import { SOURCE_CLIENTS } from "./project_database.ts";
+import { SECRETS_CLIENT } from "./project_database.ts";
 import type { VERSIONS } from "./versions.ts";
 
 /** What distinguishes one kind of new project from the others. */
@@ -47,7 +47,6 @@ const API: ProjectTemplate = {
   config: {
     environment: [],
     infra: [],
-    awsClients: [],
     budgets: '{ "*": 440_000, Health: 200_000 }',
   },
   packages: [],
@@ -78,10 +77,9 @@ const NOTES: ProjectTemplate = {
   config: {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
     infra: [],
-    awsClients: SOURCE_CLIENTS,
     budgets: '{ "*": 450_000, AuthByProxy: 1_500_000, Health: 200_000 }',
   },
-  packages: [SOURCE_CLIENTS[0], "better-auth"],
+  packages: [SECRETS_CLIENT, "better-auth"],
   envExample: AUTH_ENV_EXAMPLE,
   paths: [
     [
@@ -123,7 +121,6 @@ const ACCOUNTS: ProjectTemplate = {
       'prod: { variables: { web_origin: "https://app.example.com" } },',
     ].join("\n|      ") + "\n|    }",
     infra: ["// the domain that mails are sent from", 'mail: { identity: "example.com" },'],
-    awsClients: [...NOTES.config.awsClients, ...MAIL_CLIENTS],
     budgets: NOTES.config.budgets,
   },
   packages: [...NOTES.packages, ...MAIL_CLIENTS],
@@ -156,7 +153,6 @@ const JOBS: ProjectTemplate = {
   config: {
     environment: [],
     infra: ['functions: { IdempotencyCleanup: { schedule: "rate(1 day)" } },'],
-    awsClients: [],
     budgets: '{ "*": 480_000, Health: 200_000 }',
   },
   packages: [],
@@ -173,7 +169,7 @@ const EMPTY: ProjectTemplate = {
     "src/schema.ts":
       "// tables of drizzle-orm/pg-core; trellis generate migration <name> writes the SQL that creates them\nexport {};\n",
   },
-  config: { environment: [], infra: [], awsClients: [], budgets: '{ "*": 440_000 }' },
+  config: { environment: [], infra: [], budgets: '{ "*": 440_000 }' },
   packages: [],
   envExample: "",
   paths: [],

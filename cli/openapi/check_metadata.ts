@@ -23,6 +23,7 @@ const RULES: Rules = {
       ),
   ],
   hidden: FLAG,
+  webhook: ["a name", (value) => typeof value === "string" && value !== ""],
 };
 
 function isStatus(value: unknown): boolean {

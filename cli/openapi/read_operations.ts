@@ -55,7 +55,14 @@ export interface ReadOperations {
 }
 
 /** Handler options that are schemas. */
-const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"] as const;
+const SCHEMA_OPTIONS = [
+  "schema",
+  "querySchema",
+  "pathSchema",
+  "headers",
+  "cookies",
+  "responseSchema",
+] as const;
 
 /** Builds the document of the loaded handlers. Runs in the process that loads them. */
 export function read(fn: LoadedFunction): ReadOperations {
@@ -218,6 +225,9 @@ function toRoute(
       schemas.use(schema, operation, "responses") ?? []
     );
   }
+  for (const schema of Object.values(registered.responseHeaders ?? {})) {
+    schemas.use(schema, operation, "responses");
+  }
   for (const { status, hasBody, schema } of declared.length > 0 ? [] : successes.filter(isSent)) {
     const value = schema && schemas.use(schema, operation, "the response schema");
     responses[status] = [...responses[status] ?? [], ...value ? [value] : []];
@@ -238,8 +248,12 @@ function toRoute(
   };
 }
 
+/** Returns the code of a handler, with its options if their `auth` checks the signatures of webhooks. */
 function findHandlerNodes(fn: LoadedFunction, definition: PlacedDefinition): readonly AnyNode[] {
-  return fn.findCall(definition)?.arguments ?? [];
+  const { arguments: own = [], callee } = fn.findCall(definition) ?? {};
+  const { auth } = (definition.args[0] ?? {}) as { auth?: AuthMethod | string };
+  const hasCheck = typeof auth === "object" && auth.mode === "none";
+  return hasCheck && callee?.type === "CallExpression" ? [...callee.arguments, ...own] : own;
 }
 
 function readAdditional(

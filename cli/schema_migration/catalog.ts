@@ -13,6 +13,8 @@ export interface CatalogColumn {
   readonly sequence: string | null;
   /** True if the default is the next value of a sequence that belongs to the column. */
   readonly isSerial: boolean;
+  /** The sequence of an identity or serial column. */
+  readonly ownSequence: { readonly schema: string; readonly name: string } | null;
   readonly default: string | null;
   /** `GENERATED ALWAYS AS (…) STORED` */
   readonly generated: string | null;
@@ -39,11 +41,22 @@ export interface CatalogTable {
   readonly rules: readonly CatalogRule[];
 }
 
-/** A view or a sequence. */
+/** A sequence. */
 export interface CatalogObject {
   readonly schema: string;
   readonly name: string;
   readonly definition: string;
+}
+
+/** A view. The definition is its kind with its query. */
+export interface CatalogView extends CatalogObject {
+  readonly isMaterialized: boolean;
+  /** Values by names: `security_invoker`, `fillfactor`. */
+  readonly options: Readonly<Record<string, string>>;
+  /** Access method of a materialized view. */
+  readonly method: string | null;
+  /** Tablespace of a materialized view, if it is not that of the database. */
+  readonly tablespace: string | null;
 }
 
 /** An enum with its values in order. */
@@ -59,7 +72,7 @@ export interface Catalog {
   readonly enums: readonly CatalogEnum[];
   readonly sequences: readonly CatalogObject[];
   readonly tables: readonly CatalogTable[];
-  readonly views: readonly CatalogObject[];
+  readonly views: readonly CatalogView[];
 }
 
 /** Returns the name of an object for options and messages: `notes`, or `app.notes`. */

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
@@ -27,9 +27,9 @@ export async function findRefused(
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
-    const names = new Set(changes.map(({ path }) => basename(path)));
+    const names = new Set(changes.map(({ path }) => path.slice(dir.length + 1)));
     const { findings } = await planMigrationFolder(copy, "distsql", translation);
-    return findings.filter(({ file }) => file !== undefined && names.has(basename(file)));
+    return findings.filter(({ file }) => file !== undefined && names.has(file));
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }

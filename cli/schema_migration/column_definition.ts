@@ -10,6 +10,11 @@ export function renderSql(expression: SQL): string {
   return dialect.sqlToQuery(expression.inlineParams()).sql;
 }
 
+/** Renders an expression of an index, in which columns have no table. */
+export function renderIndexSql(expression: SQL): string {
+  return dialect.sqlToQuery(expression.inlineParams(), "indexes").sql;
+}
+
 /** Renders a column of a drizzle table: `"id" uuid PRIMARY KEY DEFAULT gen_random_uuid()`. */
 export function renderColumn(column: PgColumn): string {
   const { name, primary, notNull, generated } = column;

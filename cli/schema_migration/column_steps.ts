@@ -1,5 +1,5 @@
-import { quoteName } from "../../sql/quote.ts";
-import type { CatalogColumn } from "./catalog.ts";
+import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { type CatalogColumn, quoteTable } from "./catalog.ts";
 import { RISKS, type Step } from "./difference.ts";
 
 const SERIAL_TYPES: Readonly<Record<string, string>> = {
@@ -71,12 +71,9 @@ export function alterColumn(
   }
   if (have.identity !== null && want.identity === null) steps.push(alter("DROP IDENTITY"));
   if (!isSameType) {
-    const collate = want.collation === null ? "" : ` COLLATE ${want.collation}`;
-    const change = `SET DATA TYPE ${want.type}${collate} USING ${quoteName(want.name)}` +
-      `::${want.type}`;
-    const risk = `changes the type from ${have.type} to ${want.type}: values that do not fit ` +
-      "are rounded, cut or refused";
-    steps.push(isWidening(have.type, want.type) ? alter(change) : alter(change, risk));
+    const type = changeType(have, want, alter);
+    if (typeof type === "string") return type;
+    steps.push(type);
   }
   if (want.default !== null && (changesDefault || !isSameType || dropsSerial)) {
     steps.push(alter(`SET DEFAULT ${want.default}`));
@@ -84,16 +81,97 @@ export function alterColumn(
   if (!have.isRequired && want.isRequired) {
     steps.push(alter("SET NOT NULL", RISKS.required));
   }
-  steps.push(...alterIdentity(have, want).map((change) => alter(change)));
+  if (have.identity === null && want.identity !== null) {
+    steps.push(...becomeIdentity(table, have, want, alter));
+  } else steps.push(...alterIdentity(have, want).map((change) => alter(change)));
   if (have.isRequired && !want.isRequired) steps.push(alter("DROP NOT NULL"));
   return steps;
 }
 
+/** Returns the statement of a change of a column: `SET NOT NULL`. */
+type Alter = (change: string, risk?: string) => Step;
+
+/**
+ * Changes the type with the assignment cast of PostgreSQL, which refuses what it cannot keep. An
+ * explicit cast, which can cut values, is used only if there is no other.
+ */
+function changeType(have: CatalogColumn, want: CatalogColumn, alter: Alter): Step | string {
+  const collate = want.collation === null ? "" : ` COLLATE ${want.collation}`;
+  const change = `SET DATA TYPE ${want.type}${collate}`;
+  const words = `changes the type from ${have.type} to ${want.type}`;
+  const time = castTime(have, want);
+  if (time === undefined) {
+    return `changes from ${have.type} to ${want.type}, which depends on the time zone of the ` +
+      "session: write the migration with USING by hand";
+  }
+  if (time !== "") {
+    const risk = `${words} and converts the values in UTC: change USING if they are meant in ` +
+      "another time zone";
+    return alter(`${change} USING ${time}`, risk);
+  }
+  const risk = isWidening(have.type, want.type)
+    ? undefined
+    : `${words}: values that do not fit are rounded, cut or refused`;
+  const fallback = alter(`${change} USING ${quoteName(want.name)}::${want.type}`, risk);
+  return { ...alter(change, risk), fallback };
+}
+
+const ZONED = " with time zone";
+const TIME = /^(date|time|timestamp)(?:\(\d\))?( with(?:out)? time zone)?((?:\[\])*)$/;
+
+/**
+ * Returns the expression that converts times with a zone to times without one, or the other way
+ * round. PostgreSQL's own cast uses the time zone of the session.
+ *
+ * @returns An empty string if no time zone is needed; `undefined` if there is no expression.
+ */
+function castTime({ type: from }: CatalogColumn, { name, type: to }: CatalogColumn) {
+  const [, old, oldZone, isArray] = TIME.exec(from) ?? [];
+  const [, next, nextZone] = TIME.exec(to) ?? [];
+  if (old === undefined || next === undefined) return "";
+  const isZoned = oldZone === ZONED;
+  if (isZoned === (nextZone === ZONED) || old === "time" && next === "time" && isZoned) return "";
+  const column = quoteName(name);
+  if (isArray !== "" || old === "time") return undefined;
+  if (!isZoned) {
+    if (next === "time") return undefined;
+    return `${old === "date" ? `${column}::timestamp` : column} AT TIME ZONE 'UTC'`;
+  }
+  const local = `${column} AT TIME ZONE 'UTC'`;
+  return next === "timestamp" ? local : `(${local})::${next}`;
+}
+
+/**
+ * Makes a column an identity column. Its sequence continues after the highest present value, and
+ * after the sequence of a serial column, which stays until `--drop`.
+ */
+function becomeIdentity(
+  table: string,
+  { isSerial, ownSequence }: CatalogColumn,
+  { name, identity, sequence }: CatalogColumn,
+  alter: Alter,
+): Step[] {
+  const [, increment, start] = /^INCREMENT BY (\S+) .* START WITH (\S+) /.exec(sequence!)!;
+  const serial = isSerial && ownSequence !== null ? quoteTable(ownSequence) : undefined;
+  const isUp = !increment.startsWith("-");
+  const present = `(SELECT ${isUp ? "max" : "min"}(${quoteName(name)}) FROM ${table})`;
+  const used = `(SELECT last_value FROM ${serial} WHERE is_called)`;
+  const last = serial !== undefined
+    ? `${isUp ? "greatest" : "least"}(${present}, ${used})`
+    : present;
+  const own = `pg_get_serial_sequence(${quoteLiteral(table)}, ${quoteLiteral(name)})`;
+  return [
+    ...serial !== undefined ? [{ sql: `ALTER SEQUENCE ${serial} OWNED BY NONE` }] : [],
+    alter(`ADD GENERATED ${identity} AS IDENTITY (${sequence})`),
+    {
+      sql: `SELECT setval(${own}, used.last) FROM (SELECT ${last} AS last) AS used ` +
+        `WHERE used.last ${isUp ? ">=" : "<="} ${start}`,
+    },
+  ];
+}
+
 function alterIdentity(have: CatalogColumn, want: CatalogColumn): string[] {
   if (want.identity === null) return [];
-  if (have.identity === null) {
-    return [`ADD GENERATED ${want.identity} AS IDENTITY (${want.sequence})`];
-  }
   const changes: string[] = [];
   if (have.identity !== want.identity) changes.push(`SET GENERATED ${want.identity}`);
   if (have.sequence !== want.sequence) {

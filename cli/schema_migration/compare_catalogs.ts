@@ -1,6 +1,13 @@
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
-import { type Catalog, type CatalogEnum, findCreated, getLabel, quoteTable } from "./catalog.ts";
-import { compareTables, findForeignKeys } from "./compare_tables.ts";
+import {
+  type Catalog,
+  type CatalogEnum,
+  type CatalogObject,
+  findCreated,
+  getLabel,
+  quoteTable,
+} from "./catalog.ts";
+import { compareTables, findForeignKeys, isOwnTable } from "./compare_tables.ts";
 import type { Decisions } from "./decisions.ts";
 import { type Comparison, type Difference, RISKS, type Step } from "./difference.ts";
 
@@ -10,23 +17,29 @@ import { type Comparison, type Difference, RISKS, type Step } from "./difference
  *
  * @returns Statements in the order in which they can run.
  */
-export function compareCatalogs({ have, want, created, decisions }: Comparison): Difference {
+export function compareCatalogs(comparison: Comparison): Difference {
+  const { have, want, created, decisions } = comparison;
   const schemas = want.schemas.filter((name) => !have.schemas.includes(name));
   const enums = compareEnums(have.enums, want.enums, created);
   const sequences = compareObjects("sequence", have.sequences, want.sequences, created);
   const views = compareObjects("view", have.views, want.views, created);
-  const tables = compareTables({ have, want, created, decisions });
+  const storage = compareStorage(have, want, decisions);
+  const tables = compareTables(comparison);
   const drops = dropTables(have, want, decisions);
+  const steps: Step[] = [
+    ...schemas.map((name) => ({ sql: `CREATE SCHEMA ${quoteName(name)}` })),
+    ...enums.steps,
+    ...sequences.steps,
+    ...tables.steps,
+    ...views.steps,
+    ...storage.steps,
+    ...compareSecurity(have, want),
+    ...drops,
+    ...dropSequences(have, want, decisions),
+  ];
   return {
-    steps: [
-      ...schemas.map((name) => ({ sql: `CREATE SCHEMA ${quoteName(name)}` })),
-      ...enums.steps,
-      ...sequences.steps,
-      ...tables.steps,
-      ...views.steps,
-      ...compareSecurity(have, want),
-      ...drops,
-    ],
+    // the other statements are one transaction then
+    steps: [...steps.filter((step) => !isLate(step)), ...steps.filter(isLate)],
     problems: [
       ...enums.problems,
       ...sequences.problems,
@@ -35,27 +48,22 @@ export function compareCatalogs({ have, want, created, decisions }: Comparison):
     ],
     kept: [
       ...listUndeclared("table", have.tables, want.tables)
-        .filter((text) => !decisions.drops.has(text.slice("table ".length)))
-        .filter((text) => !OWN_TABLES.includes(text)),
+        .filter((text) => !isOwnTable(text.slice("table ".length)))
+        .filter((text) => !decisions.drops.has(text.slice("table ".length))),
       ...tables.kept,
       ...listUndeclared("enum", have.enums, want.enums),
-      ...listUndeclared("sequence", have.sequences, want.sequences),
+      ...listUndeclared("sequence", have.sequences, want.sequences)
+        .filter((text) => !decisions.drops.has(text.slice("sequence ".length))),
       ...listUndeclared("view", have.views, want.views),
+      ...storage.kept,
     ],
   };
 }
 
-/** Tables of this package that a schema need not declare: the migrations of `trellis db tables`. */
-const OWN_TABLES: readonly string[] = [
-  "table idempotency_records",
-  "table rate_limits",
-  "table trellis_change_parts",
-  "table trellis_change_positions",
-  "table trellis_jobs",
-  "table trellis_workflow_entries",
-  "table trellis_workflows",
-  "table websocket_subscriptions",
-];
+/** Returns true for an index that nothing else needs, and that is built outside of a transaction. */
+function isLate({ sql }: Step): boolean {
+  return sql.startsWith("CREATE INDEX CONCURRENTLY ");
+}
 
 interface Named {
   readonly schema: string;
@@ -71,8 +79,8 @@ function listUndeclared(what: string, have: readonly Named[], want: readonly Nam
 
 function compareObjects(
   what: "sequence" | "view",
-  have: Catalog["views"],
-  want: Catalog["views"],
+  have: readonly CatalogObject[],
+  want: readonly CatalogObject[],
   created: readonly string[],
 ): Omit<Difference, "kept"> {
   const present = new Map(have.map((each) => [getLabel(each), each.definition]));
@@ -93,6 +101,58 @@ function compareObjects(
     } else steps.push({ sql });
   }
   return { steps, problems };
+}
+
+/** Options of views whose removal shows more rows. */
+const GUARDS: readonly string[] = ["security_invoker", "security_barrier", "check_option"];
+
+/**
+ * Compares the options, access methods and tablespaces of views. An option that only the migrations
+ * set stays, unless a decision drops it.
+ */
+function compareStorage(
+  have: Catalog,
+  want: Catalog,
+  { drops }: Decisions,
+): Pick<Difference, "steps" | "kept"> {
+  const present = new Map(have.views.map((view) => [getLabel(view), view]));
+  const steps: Step[] = [];
+  const kept: string[] = [];
+  for (const view of want.views) {
+    const old = present.get(getLabel(view));
+    if (old === undefined || old.isMaterialized !== view.isMaterialized) continue;
+    const kind = view.isMaterialized ? "MATERIALIZED VIEW" : "VIEW";
+    const alter = (change: string, risk?: string): Step => ({
+      sql: `ALTER ${kind} ${qualify(view.schema, view.name)} ${change}`,
+      ...risk !== undefined && { risk },
+    });
+    for (const [option, value] of Object.entries(view.options)) {
+      if (old.options[option] === value) continue;
+      steps.push(alter(`SET (${option}=${value})`, describeOption(option, value)));
+    }
+    for (const option of Object.keys(old.options)) {
+      if (Object.hasOwn(view.options, option)) continue;
+      const label = `${getLabel(view)}:${option}`;
+      if (drops.has(label)) steps.push(alter(`RESET (${option})`, describeOption(option, "false")));
+      else kept.push(`option ${label}`);
+    }
+    if (old.method !== view.method) {
+      steps.push(alter(`SET ACCESS METHOD ${quoteName(view.method!)}`));
+    }
+    if (old.tablespace !== view.tablespace) {
+      steps.push(alter(`SET TABLESPACE ${quoteName(view.tablespace ?? "pg_default")}`));
+    }
+  }
+  return { steps, kept };
+}
+
+function describeOption(option: string, value: string): string | undefined {
+  if (option === "security_invoker" && value === "true") {
+    return "roles that read the view need rights on its tables";
+  }
+  return GUARDS.includes(option) && value === "false"
+    ? `removes ${option}, which protects rows of the view's tables`
+    : undefined;
 }
 
 /** Enables row security. Where only the migrations enable it, it stays. */
@@ -118,6 +178,14 @@ function dropTables(have: Catalog, want: Catalog, { drops }: Decisions): Step[] 
       risk: RISKS.table,
     })),
   ];
+}
+
+function dropSequences(have: Catalog, want: Catalog, { drops }: Decisions): Step[] {
+  const declared = new Set(want.sequences.map(getLabel));
+  return have.sequences.filter((sequence) => {
+    const label = getLabel(sequence);
+    return drops.has(label) && !declared.has(label);
+  }).map((sequence) => ({ sql: `DROP SEQUENCE ${quoteTable(sequence)}` }));
 }
 
 /**
@@ -163,6 +231,7 @@ function addValues(name: string, have: readonly string[], want: readonly string[
     if (have.includes(value)) return [];
     const next = want.slice(index + 1).find((each) => have.includes(each));
     const before = next === undefined ? "" : ` BEFORE ${quoteLiteral(next)}`;
-    return [{ sql: `ALTER TYPE ${name} ADD VALUE ${quoteLiteral(value)}${before}` }];
+    const sql = `ALTER TYPE ${name} ADD VALUE ${quoteLiteral(value)}${before}`;
+    return [{ sql, runsAlone: true }];
   });
 }

@@ -1,7 +1,6 @@
 import { qualify, quoteName } from "../../sql/quote.ts";
 import { type CatalogRule, type CatalogTable, getLabel, quoteTable } from "./catalog.ts";
-import type { Decisions } from "./decisions.ts";
-import type { Step } from "./difference.ts";
+import { type Comparison, RISKS, type Step } from "./difference.ts";
 
 /** The difference between the constraints and indexes of a table. */
 export interface RuleDifference {
@@ -9,6 +8,12 @@ export interface RuleDifference {
   readonly added: readonly Step[];
   readonly foreignKeys: readonly Step[];
   readonly kept: readonly string[];
+}
+
+/** What the comparison of a table's rules needs. */
+export interface RuleContext extends Pick<Comparison, "concurrent" | "decisions"> {
+  /** New columns in which present rows have no value. */
+  readonly empty: ReadonlySet<string>;
 }
 
 /**
@@ -21,7 +26,7 @@ export interface RuleDifference {
 export function compareRules(
   have: CatalogTable,
   want: CatalogTable,
-  { drops }: Decisions,
+  { decisions: { drops }, concurrent, empty }: RuleContext,
 ): RuleDifference {
   const keys = new Set(want.rules.map(getKey));
   const present = new Set(have.rules.map(getKey));
@@ -29,7 +34,14 @@ export function compareRules(
   const others = have.rules.filter((rule) => !keys.has(getKey(rule)));
   const isRemoved = (rule: CatalogRule) =>
     drops.has(getRuleLabel(have, rule)) || added.some((next) => replaces(next, rule));
-  const steps = added.map((rule) => ({ rule, step: createRule(want, rule) }));
+  const steps = added.map((rule) => {
+    const isConcurrent = concurrent.has(getRuleLabel(have, rule));
+    const { sql } = createRule(want, rule);
+    const step: Step = isConcurrent
+      ? { sql: sql.replace(INDEX_WORDS, "$& CONCURRENTLY"), runsAlone: true }
+      : { sql };
+    return { rule, step: { ...step, ...describeRisk(rule, empty) } };
+  });
   return {
     removed: others.filter(isRemoved).map((rule) => dropRule(have, rule)),
     added: steps.filter(({ rule }) => rule.kind !== "foreign key").map(({ step }) => step),
@@ -38,6 +50,36 @@ export function compareRules(
       `${rule.kind} ${getRuleLabel(have, rule)}`
     ),
   };
+}
+
+const INDEX_WORDS = /^CREATE (UNIQUE )?INDEX/;
+
+const RULE_RISKS: Readonly<Record<CatalogRule["kind"], string>> = {
+  "check": RISKS.check,
+  "exclusion": RISKS.exclusion,
+  "foreign key": RISKS.foreignKey,
+  "index": RISKS.unique,
+  "primary key": RISKS.primaryKey,
+  "unique": RISKS.unique,
+};
+
+/** Describes when a rule cannot be added to a table with rows. */
+function describeRisk(rule: CatalogRule, empty: ReadonlySet<string>): Pick<Step, "risk"> {
+  const { kind, key, definition } = rule;
+  if (kind === "index" && !key.startsWith(UNIQUE_INDEX)) return {};
+  // a key without a value equals no other one, and references nothing
+  const isKey = kind === "foreign key" || kind === "unique" && !definition.includes(NULLS_EQUAL);
+  const isEmpty = isKey && listColumns(definition).some((name) => empty.has(name));
+  return isEmpty ? {} : { risk: RULE_RISKS[kind] };
+}
+
+const UNIQUE_INDEX = "CREATE UNIQUE ";
+const NULLS_EQUAL = " NULLS NOT DISTINCT";
+
+/** Returns the quoted and unquoted names in the first parentheses of a constraint. */
+function listColumns(definition: string): string[] {
+  const names = definition.slice(definition.indexOf("(") + 1, definition.indexOf(")")).split(", ");
+  return names.flatMap((name) => [name, name.replace(/^"(.*)"$/, "$1")]);
 }
 
 /** Returns the name of a constraint or an index for `--drop`: `notes:notes_title_idx`. */
@@ -74,7 +116,7 @@ export function createRule(table: CatalogTable, rule: CatalogRule): Step {
 export function dropRule(table: CatalogTable, rule: CatalogRule): Step {
   const schema = table.schema === "public" ? undefined : table.schema;
   if (rule.kind === "index") {
-    const risk = rule.key.startsWith("CREATE UNIQUE ")
+    const risk = rule.key.startsWith(UNIQUE_INDEX)
       ? { risk: "drops an index that rejects duplicates" }
       : {};
     return { sql: `DROP INDEX ${qualify(schema, rule.name)}`, ...risk };

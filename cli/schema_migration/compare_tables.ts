@@ -27,7 +27,8 @@ interface Stages {
  * @returns Statements for new and changed tables. Tables that the schema does not declare are left
  * out.
  */
-export function compareTables({ have, want, created, decisions }: Comparison): Difference {
+export function compareTables(comparison: Comparison): Difference {
+  const { have, want, created, decisions, concurrent } = comparison;
   const present = new Map(have.tables.map((table) => [getLabel(table), table]));
   const stages: Stages = { created: [], removed: [], columns: [], rules: [], foreignKeys: [] };
   const problems: string[] = [];
@@ -39,7 +40,13 @@ export function compareTables({ have, want, created, decisions }: Comparison): D
       continue;
     }
     const columns = compareColumns(old, table, decisions, have);
-    const rules = compareRules(old, table, decisions);
+    const names = new Set(old.columns.map(({ name }) => name));
+    const empty = new Set(
+      table.columns.filter((column) => !names.has(column.name) && isEmpty(column)).map((each) =>
+        each.name
+      ),
+    );
+    const rules = compareRules(old, table, { decisions, concurrent, empty });
     stages.removed.push(...rules.removed);
     stages.columns.push(...columns.steps);
     stages.rules.push(...rules.added);
@@ -48,11 +55,65 @@ export function compareTables({ have, want, created, decisions }: Comparison): D
     kept.push(...columns.kept, ...rules.kept);
   }
   const { removed, columns, rules, foreignKeys } = stages;
+  problems.push(...askAboutTables(comparison));
   return {
     steps: [...stages.created, ...removed, ...columns, ...rules, ...foreignKeys],
     problems,
     kept,
   };
+}
+
+/**
+ * Asks whether a new table is one that the schema no longer declares: they have the same name in
+ * different schemas, or at least half of their columns have the same names.
+ */
+function askAboutTables({ have, want, decisions, isPartial }: Comparison): string[] {
+  if (isPartial) return [];
+  const present = new Set(have.tables.map(getLabel));
+  const declared = new Set(want.tables.map(getLabel));
+  const { drops, keeps } = decisions;
+  const gone = have.tables.filter((table) => {
+    const label = getLabel(table);
+    return !declared.has(label) && !drops.has(label) && !keeps.has(label) && !isOwnTable(label);
+  });
+  return want.tables.filter((table) => !present.has(getLabel(table))).flatMap((table) => {
+    const old = gone.find((each) => isSimilar(each, table));
+    if (old === undefined) return [];
+    const label = getLabel(old);
+    return `the schema has the new table ${getLabel(table)}, and no longer declares the table ` +
+      `${label}, which resembles it. Say what it is: --rename ${label}=${getLabel(table)}, ` +
+      `--drop ${label} or --keep ${label}`;
+  });
+}
+
+function isSimilar(old: CatalogTable, table: CatalogTable): boolean {
+  if (old.name === table.name) return true;
+  const names = new Set(table.columns.map(({ name }) => name));
+  const shared = old.columns.filter(({ name }) => names.has(name)).length;
+  return shared * 2 >= Math.min(old.columns.length, names.size);
+}
+
+/** Tables of this package that a schema need not declare: the migrations of `trellis db tables`. */
+const OWN_TABLES: ReadonlySet<string> = new Set([
+  "idempotency_records",
+  "rate_limits",
+  "trellis_change_parts",
+  "trellis_change_positions",
+  "trellis_jobs",
+  "trellis_workflow_entries",
+  "trellis_workflows",
+  "websocket_subscriptions",
+]);
+
+/** Returns true for a table of this package that a schema need not declare. */
+export function isOwnTable(label: string): boolean {
+  return OWN_TABLES.has(label);
+}
+
+/** Returns true if present rows have no value in a new column. */
+function isEmpty(column: CatalogColumn): boolean {
+  return column.default === null && column.identity === null && column.generated === null &&
+    !column.isSerial;
 }
 
 function createTable(

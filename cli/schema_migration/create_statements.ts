@@ -13,7 +13,14 @@ import {
 } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
-import { renderColumn, renderSequenceOptions, renderSql } from "./column_definition.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
+import { getLabel } from "./catalog.ts";
+import {
+  renderColumn,
+  renderIndexSql,
+  renderSequenceOptions,
+  renderSql,
+} from "./column_definition.ts";
 import type { DeclaredObjects } from "./declared_objects.ts";
 
 /**
@@ -33,7 +40,7 @@ export function listCreateStatements(declared: DeclaredObjects): string[] {
     ),
     ...sequences.map(createSequence),
     ...all.map(createTable),
-    ...all.flatMap((table) => getTableConfig(table).foreignKeys.map(createForeignKey)),
+    ...all.flatMap((table) => listForeignKeys(table).map(createForeignKey)),
     ...all.flatMap((table) =>
       getTableConfig(table).indexes.map((index) => createIndex(table, index))
     ),
@@ -85,6 +92,12 @@ function renderUnique(
   return `CONSTRAINT ${quoteName(name)} UNIQUE${nulls} (${listNames(columns)})`;
 }
 
+/** Lists foreign keys. One of `foreignKey()` replaces one of `references()` with the same name. */
+function listForeignKeys(table: PgTable): ForeignKey[] {
+  const { foreignKeys } = getTableConfig(table);
+  return [...new Map(foreignKeys.map((key) => [key.getName(), key])).values()];
+}
+
 function createForeignKey(key: ForeignKey): string {
   const { columns, foreignColumns, foreignTable } = key.reference();
   const action = (event: string, what: string | undefined) =>
@@ -95,28 +108,75 @@ function createForeignKey(key: ForeignKey): string {
     action("UPDATE", key.onUpdate);
 }
 
-function createIndex(table: PgTable, { config }: Index): string {
-  const { columns, unique, where, method = "btree", with: storage = {} } = config;
-  const parts = columns.map((column) =>
-    is(column, SQL) ? `(${renderSql(column)})` : renderIndexColumn(column as IndexedColumn)
-  );
+/**
+ * Lists the indexes that are declared with `.concurrently()`.
+ *
+ * @returns Their labels: `notes:notes_title_idx`.
+ */
+export function listConcurrentIndexes({ tables }: DeclaredObjects): Set<string> {
+  return new Set(tables.flatMap((table) => {
+    const { schema = "public", name, indexes } = getTableConfig(table);
+    return indexes.filter(({ config }) => config.concurrently).map((index) =>
+      `${getLabel({ schema, name })}:${getIndexName(table, index)}`
+    );
+  }));
+}
+
+function getIndexName(table: PgTable, { config: { name, columns } }: Index): string {
+  if (name !== undefined) return name;
   const names = columns.flatMap((column) =>
     is(column, SQL) ? [] : [(column as IndexedColumn).name]
   );
   const { name: tableName } = getTableConfig(table);
-  if (config.name === undefined && names.length < columns.length) {
+  if (names.length < columns.length) {
     throw new ConfigurationError(
       `An index of ${tableName} has an expression and no name: pass a name to index()`,
     );
   }
   // the default name of drizzle-kit
-  const name = config.name ?? `${tableName}_${names.join("_")}_index`;
-  const options = Object.entries(storage).map(([key, value]) => `${key}=${value}`).join(", ");
+  return `${tableName}_${names.join("_")}_index`;
+}
+
+function createIndex(table: PgTable, index: Index): string {
+  const { columns, unique, where, method = "btree", with: storage = {} } = index.config;
+  const parts = columns.map((column) =>
+    is(column, SQL) ? renderElement(column) : renderIndexColumn(column as IndexedColumn)
+  );
+  const name = getIndexName(table, index);
   return `CREATE ${unique ? "UNIQUE " : ""}INDEX ${quoteName(name)} ON ${nameTable(table)} ` +
-    `USING ${method} (${parts.join(", ")})` +
-    (options === "" ? "" : ` WITH (${options})`) +
+    `USING ${method} (${parts.join(", ")})` + renderStorage(storage) +
     (where === undefined ? "" : ` WHERE ${renderSql(where)}`);
 }
+
+/** Renders options of storage: ` WITH (fillfactor=70)`. */
+function renderStorage(options: object): string {
+  const parts = Object.entries(options).filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key}=${value}`);
+  return parts.length === 0 ? "" : ` WITH (${parts.join(", ")})`;
+}
+
+/** Words at which an expression cannot end as a column or a call. */
+const OPERATORS: ReadonlySet<string> = new Set(["NOT", "ISNULL", "NOTNULL"]);
+
+/**
+ * Renders an expression of an index. An operator class or an order may follow it, as in
+ * `lower(title) DESC NULLS LAST` or `data jsonb_path_ops`; other expressions need parentheses.
+ */
+function renderElement(expression: SQL): string {
+  const text = renderIndexSql(expression);
+  const reader = parseStatement(text);
+  let at = reader.nameEnd(0);
+  if (reader.isOneOf(0, OPERATORS)) return `(${text})`;
+  if (reader.key(at) === "(") at = reader.closing(at) + 1;
+  if (reader.key(at) === "COLLATE") at = reader.nameEnd(at + 1);
+  if (!reader.isOneOf(at, ORDER_WORDS) && !reader.isOneOf(at, OPERATORS)) at = reader.nameEnd(at);
+  if (reader.isOneOf(at, DIRECTIONS)) at++;
+  if (reader.is(at, "NULLS", "FIRST") || reader.is(at, "NULLS", "LAST")) at += 2;
+  return at > 0 && at === reader.size ? text : `(${text})`;
+}
+
+const DIRECTIONS: ReadonlySet<string> = new Set(["ASC", "DESC"]);
+const ORDER_WORDS: ReadonlySet<string> = new Set([...DIRECTIONS, "NULLS"]);
 
 function renderIndexColumn({ name, indexConfig }: IndexedColumn): string {
   const { order, nulls, opClass } = indexConfig;
@@ -128,10 +188,43 @@ function renderIndexColumn({ name, indexConfig }: IndexedColumn): string {
 
 function createView(view: PgView | PgMaterializedView): string[] {
   const isMaterialized = is(view, PgMaterializedView);
-  const { schema, name, query, isExisting } = isMaterialized
+  const config: ViewConfig = isMaterialized
     ? getMaterializedViewConfig(view)
     : getViewConfig(view as PgView);
+  const { schema, name, query, isExisting, using, tablespace, withNoData } = config;
   if (isExisting || query === undefined) return [];
-  const kind = isMaterialized ? "MATERIALIZED VIEW" : "VIEW";
-  return [`CREATE ${kind} ${qualify(schema ?? "public", name)} AS (${renderSql(query)})`];
+  const options = Object.entries(config.with ?? {}).map(([key, value]) => [snakeCase(key), value]);
+  return [
+    `CREATE ${isMaterialized ? "MATERIALIZED VIEW" : "VIEW"} ${qualify(schema ?? "public", name)}` +
+    (using === undefined ? "" : ` USING ${quoteName(using)}`) +
+    renderStorage(Object.fromEntries(options)) +
+    (tablespace === undefined ? "" : ` TABLESPACE ${quoteName(tablespace)}`) +
+    ` AS (${renderSql(query)})` + (withNoData === true ? " WITH NO DATA" : ""),
+  ];
+}
+
+/** What drizzle stores of views and materialized views. */
+interface ViewConfig {
+  readonly schema: string | undefined;
+  readonly name: string;
+  readonly query: SQL | undefined;
+  readonly isExisting: boolean;
+  /** Options in camel case. */
+  readonly with?: object;
+  readonly using?: string;
+  readonly tablespace?: string;
+  readonly withNoData?: boolean;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Lists the tablespaces that materialized views name. */
+export function listTablespaces({ views }: DeclaredObjects): Set<string> {
+  return new Set(
+    views.flatMap((view) =>
+      is(view, PgMaterializedView) ? getMaterializedViewConfig(view).tablespace ?? [] : []
+    ),
+  );
 }

@@ -18,7 +18,11 @@ export interface Comparison {
   readonly want: Catalog;
   /** The statements that create all of the schema. */
   readonly created: readonly string[];
+  /** Indexes that are built without blocking writes, as `table:index`. */
+  readonly concurrent: ReadonlySet<string>;
   readonly decisions: Decisions;
+  /** True if other modules declare more tables. */
+  readonly isPartial: boolean;
 }
 
 /** A statement of a migration. */
@@ -26,6 +30,24 @@ export interface Step {
   readonly sql: string;
   /** What is lost, or when the statement fails; omitted if no data can be lost. */
   readonly risk?: string;
+  /** True if the statement cannot run in one transaction with others. */
+  readonly runsAlone?: boolean;
+  /** What runs instead, if PostgreSQL refuses the statement. */
+  readonly fallback?: Step;
+}
+
+/**
+ * Groups consecutive statements by files, because a file is one transaction or none: a failure
+ * between two statements would be seen by others.
+ */
+export function groupSteps(steps: readonly Step[]): Step[][] {
+  const groups: Step[][] = [];
+  for (const step of steps) {
+    const last = groups.at(-1);
+    if (last !== undefined && last[0].runsAlone === step.runsAlone) last.push(step);
+    else groups.push([step]);
+  }
+  return groups;
 }
 
 /** The first line of a generated migration, without `--`. */
@@ -48,6 +70,11 @@ export const RISKS = {
   rows: "deletes rows",
   block: "runs a block that drops or deletes",
   type: "changes the type: values that do not fit are rounded, cut or refused",
+  unique: "fails if two rows have the same values",
+  check: "fails if a row does not satisfy the condition",
+  exclusion: "fails if two rows conflict",
+  primaryKey: "fails if two rows have the same values, or a row has none",
+  foreignKey: "fails if a row references a row that does not exist",
   required: "fails if a row has no value in the column. Fill it first: " +
     "UPDATE … SET … WHERE … IS NULL",
   added:

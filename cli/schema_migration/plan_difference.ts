@@ -2,12 +2,17 @@ import type { PGlite } from "@electric-sql/pglite";
 import { getTableConfig } from "drizzle-orm/pg-core";
 import { runMigrations } from "../../database/migrations/run.ts";
 import { openTestDatabase } from "../../testing/embedded_database.ts";
+import { quoteName } from "../../sql/quote.ts";
 import { type Catalog, getLabel } from "./catalog.ts";
 import { compareCatalogs } from "./compare_catalogs.ts";
-import { listCreateStatements } from "./create_statements.ts";
+import {
+  listConcurrentIndexes,
+  listCreateStatements,
+  listTablespaces,
+} from "./create_statements.ts";
 import { type DeclaredObjects, findDeclaredObjects } from "./declared_objects.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Difference, Step } from "./difference.ts";
+import type { Comparison, Difference, Step } from "./difference.ts";
 import { readCatalog, readSchemaCatalog } from "./read_catalog.ts";
 import { planRename } from "./rename_steps.ts";
 
@@ -18,6 +23,11 @@ export interface DifferenceOptions {
   /** Exported values of the modules that declare the schema. */
   readonly exports: readonly unknown[];
   readonly decisions: Decisions;
+  /**
+   * True if other modules declare more tables.
+   * @default false
+   */
+  readonly isPartial?: boolean;
 }
 
 /**
@@ -31,15 +41,16 @@ export interface DifferenceOptions {
  * schema.
  */
 export async function planDifference(options: DifferenceOptions): Promise<Difference> {
-  const { migrationsFolder, exports, decisions } = options;
+  const { migrationsFolder, exports, decisions, isPartial = false } = options;
   const declared = findDeclaredObjects(exports);
   const created = listCreateStatements(declared);
   const test = await openTestDatabase({});
   try {
+    const database = (test.db as typeof test.db & { $client: PGlite }).$client;
+    await createTablespaces(database, declared);
     if (migrationsFolder !== undefined) {
       await runMigrations({ migrationsFolder, database: test.config });
     }
-    const database = (test.db as typeof test.db & { $client: PGlite }).$client;
     const problems = await findMissingPolicies(database, declared);
     if (problems.length > 0) return { steps: [], problems, kept: [] };
     const before = await readCatalog(database);
@@ -47,17 +58,23 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
     return await settle(database, {
       want: withoutReferenced(all, declared),
       created,
+      concurrent: listConcurrentIndexes(declared),
       decisions,
+      isPartial,
     });
   } finally {
     await test.close();
   }
 }
 
-interface Settling {
-  readonly want: Catalog;
-  readonly created: readonly string[];
-  readonly decisions: Decisions;
+type Settling = Omit<Comparison, "have">;
+
+/** Creates the tablespaces of the schema, so that statements which name them can run. */
+async function createTablespaces(database: PGlite, declared: DeclaredObjects): Promise<void> {
+  for (const name of listTablespaces(declared)) {
+    await database.exec("SET allow_in_place_tablespaces = on");
+    await database.exec(`CREATE TABLESPACE ${quoteName(name)} LOCATION ''`);
+  }
 }
 
 /** Finds declared policies that no migration creates. Their conditions are not compared. */
@@ -87,42 +104,52 @@ function withoutReferenced(catalog: Catalog, { referenced }: DeclaredObjects): C
 const MAX_ROUNDS = 4;
 
 async function settle(database: PGlite, options: Settling): Promise<Difference> {
-  const { want, created, decisions } = options;
+  const { want, decisions } = options;
   const steps: Step[] = [];
+  const stop = (problem: string, kept: readonly string[] = []): Difference => ({
+    steps: [],
+    problems: [problem],
+    kept,
+  });
   for (const rename of decisions.renames) {
-    const step = planRename(await readCatalog(database), want, rename);
-    const problem = typeof step === "string" ? step : await tryStep(database, step);
-    if (problem !== undefined) return { steps: [], problems: [problem], kept: [] };
-    steps.push(step as Step);
+    const planned = planRename(await readCatalog(database), want, rename);
+    if (typeof planned === "string") return stop(planned);
+    for (const step of planned) {
+      const done = await tryStep(database, step);
+      if (typeof done === "string") return stop(done);
+      steps.push(done);
+    }
   }
   const renamed = await readCatalog(database);
   const unknown = findUnknown(renamed, decisions);
   if (unknown.length > 0) return { steps: [], problems: unknown, kept: [] };
   let have = renamed;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { steps: next, problems, kept } = compareCatalogs({ have, want, created, decisions });
+    const { steps: next, problems, kept } = compareCatalogs({ have, ...options });
     if (problems.length > 0) return { steps: [], problems, kept };
     if (next.length === 0) return { steps, problems: [], kept };
     for (const step of dedupe(next)) {
-      const problem = await tryStep(database, step);
-      if (problem !== undefined) return { steps: [], problems: [problem], kept };
-      steps.push(step);
+      const done = await tryStep(database, step);
+      if (typeof done === "string") return stop(done, kept);
+      steps.push(done);
     }
     have = await readCatalog(database);
   }
-  const { steps: [left] } = compareCatalogs({ have, want, created, decisions });
-  return left === undefined ? { steps, problems: [], kept: [] } : {
-    steps: [],
-    problems: [`the difference cannot be resolved: ${left.sql} is needed again. Write it by hand`],
-    kept: [],
-  };
+  const { steps: [left] } = compareCatalogs({ have, ...options });
+  return left === undefined
+    ? { steps, problems: [], kept: [] }
+    : stop(`the difference cannot be resolved: ${left.sql} is needed again. Write it by hand`);
 }
 
-async function tryStep(database: PGlite, { sql }: Step): Promise<string | undefined> {
+/** Runs a step. Returns the step that ran, or why PostgreSQL refuses it. */
+async function tryStep(database: PGlite, step: Step): Promise<Step | string> {
+  const { fallback, ...own } = step;
+  const { sql } = own;
   try {
     await database.exec(sql);
-    return undefined;
+    return own;
   } catch (error) {
+    if (fallback !== undefined) return await tryStep(database, fallback);
     return `PostgreSQL refuses ${sql}: ${(error as Error).message}. Write this change by hand`;
   }
 }
@@ -132,17 +159,30 @@ function dedupe(steps: readonly Step[]): Step[] {
 }
 
 /** Finds names of `--drop` and `--keep` that the migrations do not create. */
-function findUnknown({ tables }: Catalog, { drops, keeps }: Decisions): string[] {
-  const labels = new Set(tables.flatMap((table) => {
-    const name = getLabel(table);
-    return [
-      name,
-      ...table.columns.map((column) => `${name}.${column.name}`),
-      ...table.rules.map((rule) => `${name}:${rule.name}`),
-    ];
-  }));
+function findUnknown(
+  { tables, views, sequences }: Catalog,
+  { drops, keeps }: Decisions,
+): string[] {
+  const labels = new Set([
+    ...tables.flatMap((table) => {
+      const name = getLabel(table);
+      return [
+        name,
+        ...table.columns.map((column) => `${name}.${column.name}`),
+        // a serial column that becomes another one leaves its sequence
+        ...table.columns.flatMap(({ ownSequence }) =>
+          ownSequence === null ? [] : getLabel(ownSequence)
+        ),
+        ...table.rules.map((rule) => `${name}:${rule.name}`),
+      ];
+    }),
+    ...views.flatMap((view) =>
+      Object.keys(view.options).map((option) => `${getLabel(view)}:${option}`)
+    ),
+    ...sequences.map(getLabel),
+  ]);
   return [...drops, ...keeps].filter((label) => !labels.has(label)).map((label) =>
-    `the migrations create no ${label}: name a table, a column as table.column, or an index ` +
-    "or constraint as table:name"
+    `the migrations create no ${label}: name a table, a sequence, a column as table.column, or an ` +
+    "index, a constraint or an option of a view as table:name"
   );
 }

@@ -23,6 +23,14 @@ const SEQUENCE_OPTIONS =
   s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
   CASE WHEN s.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END)`;
 
+/**
+ * The sequence `o.objid` is that of an identity column, or the default of the column that owns it
+ * uses it.
+ */
+const FILLS_ITS_COLUMN = `(o.deptype = 'i' OR o.deptype = 'a' AND EXISTS (
+  SELECT FROM pg_attrdef u JOIN pg_depend x ON x.classid = 'pg_attrdef'::regclass AND x.objid = u.oid
+  WHERE u.adrelid = o.refobjid AND u.adnum = o.refobjsubid AND x.refobjid = o.objid))`;
+
 const COLUMNS = `SELECT c.oid::text AS id, n.nspname AS schema, c.relname AS table,
   c.relrowsecurity AS "hasRowSecurity", a.attname AS name,
   format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS "isRequired",
@@ -30,7 +38,7 @@ const COLUMNS = `SELECT c.oid::text AS id, n.nspname AS schema, c.relname AS tab
     AS collation,
   CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity,
   CASE WHEN a.attidentity <> '' THEN s.options END AS sequence,
-  s.options IS NOT NULL AND a.attidentity = '' AND d.adbin IS NOT NULL AS "isSerial",
+  s.options IS NOT NULL AND a.attidentity = '' AS "isSerial", s.object AS "ownSequence",
   pg_get_expr(d.adbin, d.adrelid, true) AS expression, a.attgenerated AS kind
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -38,8 +46,11 @@ JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdroppe
 JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 LEFT JOIN LATERAL (
-  SELECT ${SEQUENCE_OPTIONS} AS options FROM pg_depend o JOIN pg_sequence s ON s.seqrelid = o.objid
-  WHERE o.refobjid = c.oid AND o.refobjsubid = a.attnum AND o.deptype IN ('a', 'i') LIMIT 1
+  SELECT ${SEQUENCE_OPTIONS} AS options,
+    json_build_object('schema', qn.nspname, 'name', q.relname) AS object
+  FROM pg_depend o JOIN pg_sequence s ON s.seqrelid = o.objid
+  JOIN pg_class q ON q.oid = o.objid JOIN pg_namespace qn ON qn.oid = q.relnamespace
+  WHERE o.refobjid = c.oid AND o.refobjsubid = a.attnum AND ${FILLS_ITS_COLUMN} LIMIT 1
 ) s ON true
 WHERE c.relkind IN ('r', 'p') AND ${OWN_CLASS}
 ORDER BY n.nspname, c.relname, a.attnum`;
@@ -79,12 +90,17 @@ const SEQUENCES = `SELECT n.nspname AS schema, c.relname AS name,
 FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE ${OWN_CLASS} AND NOT EXISTS (
-  SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
+  SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0 AND ${FILLS_ITS_COLUMN}
 ) ORDER BY 1, 2`;
 
 const VIEWS = `SELECT n.nspname AS schema, c.relname AS name,
-  c.relkind::text || coalesce(c.reloptions::text, '') || pg_get_viewdef(c.oid, true) AS definition
+  c.relkind::text || pg_get_viewdef(c.oid, true) AS definition, c.relkind = 'm' AS "isMaterialized",
+  a.amname AS method, t.spcname AS tablespace,
+  (SELECT coalesce(json_object_agg(option_name, CASE WHEN option_value IN ('on', 'yes') THEN 'true'
+    WHEN option_value IN ('off', 'no') THEN 'false' ELSE option_value END), '{}')
+    FROM pg_options_to_table(c.reloptions)) AS options
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
 WHERE c.relkind IN ('v', 'm') AND ${OWN_CLASS} ORDER BY 1, 2`;
 
 const SCHEMAS = `SELECT n.nspname AS name FROM pg_namespace n WHERE ${OWN} ORDER BY 1`;
@@ -135,7 +151,8 @@ interface ColumnRow extends Omit<CatalogColumn, "default" | "generated"> {
 }
 
 function toColumn(row: ColumnRow): CatalogColumn {
-  const { name, type, isRequired, collation, identity, sequence, isSerial, expression } = row;
+  const { name, type, isRequired, collation, identity, sequence, expression } = row;
+  const { isSerial, ownSequence } = row;
   const isGenerated = row.kind !== "";
   const storage = row.kind === "s" ? "STORED" : "VIRTUAL";
   return {
@@ -146,6 +163,7 @@ function toColumn(row: ColumnRow): CatalogColumn {
     identity,
     sequence,
     isSerial,
+    ownSequence,
     default: isGenerated || isSerial ? null : expression,
     generated: isGenerated ? `GENERATED ALWAYS AS (${expression}) ${storage}` : null,
   };
@@ -227,9 +245,7 @@ function listDrops({ tables, views, sequences, enums }: Catalog): string[] {
   const drop = (kind: string, each: { schema: string; name: string }) =>
     `DROP ${kind} IF EXISTS ${qualify(each.schema, each.name)} CASCADE`;
   return [
-    ...views.map((view) =>
-      drop(view.definition.startsWith("m") ? "MATERIALIZED VIEW" : "VIEW", view)
-    ),
+    ...views.map((view) => drop(view.isMaterialized ? "MATERIALIZED VIEW" : "VIEW", view)),
     ...tables.map((table) => `DROP TABLE ${quoteTable(table)} CASCADE`),
     ...sequences.map((sequence) => drop("SEQUENCE", sequence)),
     ...enums.map((each) => drop("TYPE", each)),

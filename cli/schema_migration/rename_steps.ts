@@ -1,22 +1,22 @@
 import { quoteName } from "../../sql/quote.ts";
-import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
+import { type Catalog, type CatalogTable, getLabel, quoteTable } from "./catalog.ts";
 import type { Step } from "./difference.ts";
 
 const RISK = "code that is still running uses the old name";
 
 /**
- * Returns the statement that renames a table or a column.
+ * Returns the statements that rename a table or a column. A table can move to another schema.
  *
  * @param have The present database.
  * @param want The database of the schema.
  * @param rename Old and new name: `notes` and `entries`, or `notes.body` and `text`.
- * @returns The statement, or why there is none.
+ * @returns The statements, or why there are none.
  */
 export function planRename(
   have: Catalog,
   want: Catalog,
   [from, to]: readonly [string, string],
-): Step | string {
+): Step[] | string {
   const tables = new Map(have.tables.map((table) => [getLabel(table), table]));
   const declared = new Map(want.tables.map((table) => [getLabel(table), table]));
   const target = `--rename ${from}=${to}`;
@@ -26,9 +26,7 @@ export function planRename(
     if (next === undefined) return `${target}: the schema declares no table ${to}`;
     if (declared.has(from)) return `${target}: the schema still declares the table ${from}`;
     if (tables.has(to)) return `${target}: the migrations already create the table ${to}`;
-    return next.schema === table.schema
-      ? { sql: `ALTER TABLE ${quoteTable(table)} RENAME TO ${quoteName(next.name)}`, risk: RISK }
-      : `${target}: a table cannot move to another schema; write the migration by hand`;
+    return renameTable(have, table, next);
   }
   const dot = from.lastIndexOf(".");
   const label = from.slice(0, Math.max(dot, 0));
@@ -49,5 +47,20 @@ export function planRename(
     return `${target}: the migrations already create the column ${label}.${next}`;
   }
   const change = `RENAME COLUMN ${quoteName(name)} TO ${quoteName(next)}`;
-  return { sql: `ALTER TABLE ${quoteTable(owner)} ${change}`, risk: RISK };
+  return [{ sql: `ALTER TABLE ${quoteTable(owner)} ${change}`, risk: RISK }];
+}
+
+function renameTable(have: Catalog, table: CatalogTable, next: CatalogTable): Step[] {
+  const { schema, name } = next;
+  const steps: Step[] = [];
+  if (schema !== table.schema) {
+    if (!have.schemas.includes(schema)) steps.push({ sql: `CREATE SCHEMA ${quoteName(schema)}` });
+    const change = `ALTER TABLE ${quoteTable(table)} SET SCHEMA ${quoteName(schema)}`;
+    steps.push({ sql: change, risk: RISK });
+  }
+  if (name !== table.name) {
+    const moved = quoteTable({ schema, name: table.name });
+    steps.push({ sql: `ALTER TABLE ${moved} RENAME TO ${quoteName(name)}`, risk: RISK });
+  }
+  return steps;
 }

@@ -92,6 +92,9 @@ function findActionRisk(reader: StatementReader, action: AlterAction): string | 
 
 /** Returns the name of the only table that a statement changes, as written. */
 function findTable(reader: StatementReader): string | undefined {
+  if (reader.is(0, "CREATE", "UNIQUE", "INDEX")) {
+    return readName(reader, reader.skip(reader.find("ON", 3) + 1, "ONLY")).text;
+  }
   const isAlter = reader.is(0, "ALTER", "TABLE");
   if (!isAlter && reader.find(",", 1) >= 0) return undefined;
   if (isAlter) return readName(reader, reader.alteredTableAt()).text;

@@ -121,6 +121,20 @@ function getText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/**
+ * Returns all headers with their names in lower case. Several values of one header are joined with commas (RFC 9110,
+ * section 5.2).
+ */
+export function getHeaders(event: ApiEvent): Record<string, string> {
+  const { multiValueHeaders } = event as RestApiEvent;
+  const headers: Record<string, string> = {};
+  for (const [name, given] of Object.entries(multiValueHeaders ?? event.headers ?? {})) {
+    const text = Array.isArray(given) ? given.join(", ") : getText(given);
+    if (text !== undefined && name !== "__proto__") headers[name.toLowerCase()] = text;
+  }
+  return headers;
+}
+
 /** Returns the decoded values of each query parameter. */
 export function getQuery(event: ApiEvent): Map<string, string[]> {
   const query = new Map<string, string[]>();

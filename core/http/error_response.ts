@@ -2,6 +2,7 @@ import { type AppError, isAppError } from "../../errors/app_error.ts";
 import { ERROR_CODES, type ErrorCode } from "../../errors/error_code.ts";
 import type { ValidationError } from "../../errors/http_errors.ts";
 import { logError } from "../../observability/logger.ts";
+import { getWeight } from "./accept.ts";
 import { getHeader } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import { getInvocation } from "./get_invocation.ts";
@@ -153,14 +154,4 @@ function prefersProblem(event: ApiEvent | undefined): boolean {
     getWeight(accept, "*/*") ??
     0;
   return problem > 0 && problem >= json;
-}
-
-function getWeight(accept: string, type: string): number | undefined {
-  for (const range of accept.split(",")) {
-    const [name, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    if (name !== type) continue;
-    const weight = parameters.find((parameter) => parameter.startsWith("q="));
-    return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
-  }
-  return undefined;
 }

@@ -99,14 +99,19 @@ function addHeader(headers: SingleHeaders, name: string, value: string): void {
   else if (name === "Vary") headers[own] = addToVary(String(headers[own]), value);
 }
 
-function nameIn(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
+/** Returns the spelling of a header among others, if it has a value. */
+export function nameIn(
+  headers: Readonly<Record<string, unknown>>,
+  name: string,
+): string | undefined {
   const lowerCase = name.toLowerCase();
   return Object.keys(headers).find((key) =>
     headers[key] !== undefined && key.toLowerCase() === lowerCase
   );
 }
 
-function addToVary(names: string, name: string): string {
+/** Adds a name to the value of `Vary`. */
+export function addToVary(names: string, name: string): string {
   const known = names.toLowerCase().split(",").map((part) => part.trim());
   return known.includes("*") || known.includes(name.toLowerCase()) ? names : `${names}, ${name}`;
 }

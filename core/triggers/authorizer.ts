@@ -10,6 +10,7 @@ import {
   isHttpAuthorizerEvent,
   readAuthorizerRequest,
 } from "./authorizer_request.ts";
+import { foreignEvent } from "./foreign_event.ts";
 import type {
   AuthorizerEvent,
   AuthorizerPolicyResult,
@@ -198,8 +199,9 @@ function getResource(event: AuthorizerEvent): string | undefined {
   if (isHttpAuthorizerEvent(event)) return undefined;
   const stage = /^arn:[^/:]+:execute-api:[^/]+\/[^/]+\//.exec(String(event?.methodArn))?.[0];
   if (stage === undefined) {
-    throw new UnexpectedError(
+    throw foreignEvent(
       "The event asks for no decision of an authorizer: a gateway must call this function as one",
+      event,
     );
   }
   return `${stage}*`;

@@ -63,7 +63,7 @@ export function getCredentials(event: AuthorizerEvent): string[] {
 
 /** Checks whether an event comes from an HTTP API with payload format 2.0. */
 export function isHttpAuthorizerEvent(event: AuthorizerEvent): event is HttpAuthorizerEvent {
-  return isHttpApiEvent(event);
+  return isHttpApiEvent(event) && typeof (event as { routeArn?: unknown }).routeArn === "string";
 }
 
 function isTokenEvent(event: AuthorizerEvent): event is TokenAuthorizerEvent {

@@ -6,6 +6,7 @@ import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { decodeText, openContent, parseInput, toLoggableContent } from "./parse_input.ts";
 import { toLoggableEvent } from "../loggable_message.ts";
+import { foreignEvent } from "./foreign_event.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KafkaBatchResult, KafkaEvent, KafkaRecord } from "./stream_events.ts";
@@ -189,8 +190,9 @@ function getPartitions(event: KafkaEvent): readonly (readonly KafkaRecord[])[] {
   if (
     partitions.length === 0 || !partitions.every((all) => Array.isArray(all) && all.every(isRecord))
   ) {
-    throw new UnexpectedError(
+    throw foreignEvent(
       "The event holds no records of Kafka: the trigger of this function must be a topic of a cluster",
+      event,
     );
   }
   return partitions;

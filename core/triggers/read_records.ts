@@ -1,4 +1,4 @@
-import { UnexpectedError } from "../../errors/http_errors.ts";
+import { foreignEvent } from "./foreign_event.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KinesisEvent, KinesisRecord } from "./stream_events.ts";
 import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
@@ -17,7 +17,7 @@ export function readRecords<T>(
   problem: string,
 ): readonly T[] {
   const records: unknown = event?.Records;
-  if (!Array.isArray(records) || !records.every(isRecord)) throw new UnexpectedError(problem);
+  if (!Array.isArray(records) || !records.every(isRecord)) throw foreignEvent(problem, event);
   return records;
 }
 

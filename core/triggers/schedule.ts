@@ -1,6 +1,6 @@
-import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
+import { foreignEvent } from "./foreign_event.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import type { ScheduleEvent } from "./trigger_events.ts";
 import {
@@ -82,15 +82,17 @@ export function defineScheduleHandler(
 function getTime(event: ScheduleEvent): Date {
   const type = event?.["detail-type"];
   if (typeof type === "string" && type !== "Scheduled Event") {
-    throw new UnexpectedError(
+    throw foreignEvent(
       "The event is one of EventBridge that no schedule sent: the trigger of this function must be a schedule",
+      event,
     );
   }
   const time = new Date(typeof event?.time === "string" ? event.time : NaN);
   if (Number.isNaN(time.getTime())) {
-    throw new UnexpectedError(
+    throw foreignEvent(
       "The event has no time, so no schedule sent it: a schedule with an input of its own must name the time in it, " +
         'as "time": "<aws.scheduler.scheduled-time>"',
+      event,
     );
   }
   return time;

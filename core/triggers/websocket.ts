@@ -1,11 +1,11 @@
 import { nameOperation } from "../handler_settings.ts";
 import type { StandardSchema } from "../../env/standard_schema.ts";
-import { UnexpectedError } from "../../errors/http_errors.ts";
 import { buildErrorResponse } from "../http/error_response.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext, ProxyResult } from "../http/lambda.ts";
 import { toGatewayResult } from "../http/proxy_result.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
+import { foreignEvent } from "./foreign_event.ts";
 import { addLogFields } from "./observe_trigger.ts";
 import { parseInput, parseJsonInput } from "./parse_input.ts";
 import { toServerError } from "./trigger_failure.ts";
@@ -207,8 +207,9 @@ function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocket
 
 function getContext(event: WebSocketEvent): WebSocketEvent["requestContext"] {
   if (isWebSocketEvent(event)) return event.requestContext;
-  throw new UnexpectedError(
+  throw foreignEvent(
     "The event is none of a WebSocket API: the trigger of this function must be one",
+    event,
   );
 }
 

@@ -80,7 +80,7 @@ export async function applyAtomic(
   } catch (error) {
     // without a SQLSTATE the server may have committed; the next run reads the outcome
     if (!isAppError(error) && findSqlState(error) === undefined) {
-      throw connectionLost(`${planned.file.tag}.sql`, planned.file.tag, error);
+      throw connectionLost(planned.file.path, planned.file.tag, error);
     }
     throw toMigrationError(planned, Math.min(index, planned.steps.length - 1), error);
   }

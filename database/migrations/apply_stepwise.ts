@@ -107,7 +107,7 @@ function assertSameSteps(
   for (const { step, hash } of rows.values()) {
     if (steps[step]?.hash === hash) continue;
     throw new MigrationError(
-      `${file.tag}.sql stopped at statement ${rows.size} in an earlier run, and its ` +
+      `${file.path} stopped at statement ${rows.size} in an earlier run, and its ` +
         `statement ${step + 1} has changed since: restore the original file ` +
         "(or version of this package), or finish the migration by hand and mark it as applied",
       { tag: file.tag, statement: step + 1 },

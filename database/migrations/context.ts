@@ -52,14 +52,14 @@ export interface MigrationContext {
  * @param cause The thrown error.
  */
 export function toMigrationError(
-  { file: { tag }, steps }: PlannedMigration,
+  { file: { tag, path }, steps }: PlannedMigration,
   index: number,
   cause: unknown,
 ): MigrationError {
   if (cause instanceof MigrationError) return cause;
   const reason = describeDriverError(cause);
   const why = reason === undefined ? "" : ` (${reason})`;
-  return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, {
+  return new MigrationError(`${path} failed at statement ${index + 1}${why}`, {
     tag,
     statement: index + 1,
     line: steps[index]?.line,

@@ -1,5 +1,5 @@
 import { stripMark } from "../../sql/text_position.ts";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { STATEMENT_BREAKPOINT } from "../../sql/statement.ts";
 import { tokenize } from "../../sql/tokenize.ts";
@@ -9,8 +9,10 @@ import { builtinModule } from "../../env/builtin_module.ts";
 
 /** Migration file. */
 export interface MigrationFile {
-  /** The file's name without `.sql`: `<number>_<name>`. */
+  /** The file's name without `.sql`, or the name of its folder: `<number>_<name>`. */
   tag: string;
+  /** Path in the folder of migrations: `<tag>.sql` or `<tag>/migration.sql`. */
+  path: string;
   /** SHA-256 of the file's unchanged content, in hex. */
   hash: string;
   /** Unchanged content of the file. */
@@ -67,17 +69,18 @@ export function printTag(tag: string): string {
  * Reads a migration.
  *
  * @param folder The folder's path.
- * @param tag The file's name without `.sql`.
+ * @param tag The file's name without `.sql`, or the name of its folder.
  * @returns The file with its unchanged content.
  * @throws {MigrationError} If the file cannot be read or is not UTF-8.
  */
 export function readMigrationFile(folder: string, tag: string): MigrationFile {
+  const path = findMigrationPath(folder, tag);
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(join(folder, `${tag}.sql`));
+    bytes = readFileSync(join(folder, path));
   } catch (cause) {
     throw new MigrationError(
-      `${tag}.sql cannot be read: it must be a file, or a link to a file`,
+      `${path} cannot be read: it must be a file, or a link to a file`,
       {
         tag,
         cause,
@@ -88,11 +91,12 @@ export function readMigrationFile(folder: string, tag: string): MigrationFile {
   try {
     sql = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new MigrationError(`${tag}.sql is not UTF-8: save it as UTF-8`, { tag, cause });
+    throw new MigrationError(`${path} is not UTF-8: save it as UTF-8`, { tag, cause });
   }
   let statements: string[] | undefined;
   return {
     tag,
+    path,
     hash: hashText(sql),
     sql,
     // computed on first use, which a run without pending migrations never needs
@@ -100,6 +104,29 @@ export function readMigrationFile(folder: string, tag: string): MigrationFile {
       return statements ??= splitAtBreakpoints(stripMark(sql));
     },
   };
+}
+
+/** Name of the file in a migration's own folder, as Prisma and drizzle 1.0 write it. */
+const NESTED_FILE = "migration.sql";
+
+/** Checks whether a folder has the migration `<tag>/migration.sql`. */
+export function isNestedMigration(folder: string, tag: string): boolean {
+  return existsSync(join(folder, tag, NESTED_FILE));
+}
+
+/**
+ * Returns the path of a migration in the folder of migrations: `<tag>.sql`, or
+ * `<tag>/migration.sql` if there is only that.
+ */
+export function findMigrationPath(folder: string, tag: string): string {
+  const path = `${tag}.sql`;
+  if (existsSync(join(folder, path)) || !isNestedMigration(folder, tag)) return path;
+  return nestMigration(tag);
+}
+
+/** Returns `<tag>/migration.sql`. */
+export function nestMigration(tag: string): string {
+  return `${tag}/${NESTED_FILE}`;
 }
 
 /** Returns the SHA-256 of a text in hex. */

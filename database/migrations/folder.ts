@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import {
   getNumber,
   hasNumber,
+  isNestedMigration,
   type MigrationFile,
   printTag,
   readMigrationFile,
@@ -22,8 +23,8 @@ export interface MigrationFolder {
 
 /**
  * Reads the migrations of a folder. If drizzle-kit's `meta/_journal.json` exists, it determines
- * files and order. Otherwise the files `<number>_<name>.sql` are read in the order of their
- * numbers.
+ * files and order. Otherwise the files `<number>_<name>.sql`, and the files
+ * `<number>_<name>/migration.sql` of Prisma and drizzle 1.0, are read in the order of their numbers.
  *
  * @param folder The folder's path.
  * @returns The migrations, and the files that the journal does not list.
@@ -31,8 +32,11 @@ export interface MigrationFolder {
  * two files have the same number without a journal, or a file in the journal is missing.
  */
 export function readMigrationFolder(folder: string): MigrationFolder {
-  const names = listFolder(folder).filter((name) => name.endsWith(".sql"));
-  const tags = names.map((name) => name.slice(0, -".sql".length));
+  const names = listFolder(folder);
+  const tags = [
+    ...names.filter((name) => name.endsWith(".sql")).map((name) => name.slice(0, -".sql".length)),
+    ...names.filter((name) => !name.endsWith(".sql") && isNestedMigration(folder, name)),
+  ];
   // tags appear in log lines and error messages
   const unfit = tags.find((tag) => printTag(tag) !== tag);
   if (unfit !== undefined) {
@@ -54,8 +58,8 @@ export function readMigrationFolder(folder: string): MigrationFolder {
 
 /**
  * Reads the migrations of a folder: the files in drizzle-kit's `meta/_journal.json`, in its order,
- * or without a journal the files `<number>_<name>.sql` in the order of their numbers. Ignores other
- * files.
+ * or without a journal the files `<number>_<name>.sql` and `<number>_<name>/migration.sql` in the
+ * order of their numbers. Ignores other files.
  *
  * @param folder The folder's path.
  * @returns One entry per file with its unchanged content; nothing is run.
@@ -105,7 +109,10 @@ function checkNumbers(tags: readonly string[]): void {
   const byNumber = new Map<bigint, string>();
   for (const tag of tags) {
     if (!hasNumber(tag)) {
-      throw new MigrationError(`${tag}.sql has no number: name it <number>_<name>.sql`, { tag });
+      throw new MigrationError(
+        `${tag}.sql has no number: name it <number>_<name>.sql, or <number>_<name>/migration.sql`,
+        { tag },
+      );
     }
     const other = byNumber.get(getNumber(tag));
     if (other !== undefined) {

@@ -115,7 +115,7 @@ function addRefusals(
     advice,
   }));
   return planned.map((migration) => {
-    const added = all.filter(({ file }) => file === `${migration.file.tag}.sql`);
+    const added = all.filter(({ file }) => file === migration.file.path);
     if (added.length === 0) return migration;
     const findings = [...migration.findings, ...added].sort((a, b) =>
       (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)

@@ -72,7 +72,7 @@ export function assertNoSharedSettings(planned: readonly PlannedMigration[]): vo
     const index = steps.findIndex((step) => getSettings(step).length > 0);
     if (index < 0) continue;
     throw new MigrationError(
-      `${file.tag}.sql changes a setting of the session at statement ${index + 1}, but the ` +
+      `${file.path} changes a setting of the session at statement ${index + 1}, but the ` +
         "connection goes through a pooler, which gives the session to other clients: write SET " +
         "LOCAL, or migrate over a direct connection. If the pooler is in session mode, set " +
         'DatabaseConfig.pooler to "session"',

@@ -84,7 +84,7 @@ export function planSteps(
   if (provider !== "distsql") {
     return files.filter(({ tag }) => pending.has(tag)).map(planForPostgres);
   }
-  const sources = files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql }));
+  const sources = files.map(({ path, sql }) => ({ name: path, sql }));
   const translated = translateSources(sources, options);
   return files.flatMap((file, place) =>
     pending.has(file.tag) ? planForDistSql(file, translated[place]) : []
@@ -96,16 +96,22 @@ function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): Migrati
   return { sql: bare, hash: hashText(bare), ...rest };
 }
 
-/** Rejects a file without a statement. */
+/**
+ * Rejects an empty file, which may have been cut off. A file with comments only is applied with a
+ * warning: drizzle-kit writes one for statements of your own.
+ */
 function emptyFile(file: MigrationFile): PlannedMigration {
+  const isCommented = stripMark(file.sql).trim() !== "";
   const finding: PlanFinding = {
-    severity: "error",
+    severity: isCommented ? "warning" : "error",
     rule: "migration-empty",
-    file: `${file.tag}.sql`,
+    file: file.path,
     message: "contains no statement",
-    advice: "Add a statement, or delete the file.",
+    advice: isCommented
+      ? "Add a statement before you apply it: an applied file must not change."
+      : "Add a statement, or delete the file.",
   };
-  return { file, steps: [], atomic: false, findings: [finding] };
+  return { file, steps: [], atomic: isCommented, findings: [finding] };
 }
 
 function planForDistSql(
@@ -117,7 +123,7 @@ function planForDistSql(
   const steps = statements.map((statement) => toSteps(statement, statement.line));
   const located = statements.flatMap(({ source, line, column, before }, at) => {
     const place = {
-      file: `${file.tag}.sql`,
+      file: file.path,
       line,
       column,
       statement: maskStatement(source.tokens),
@@ -151,7 +157,7 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
   if (statements.length === 0 && commented.length === 0) return emptyFile(file);
   const control = readTransactionControl(statements.map(({ reader }) => reader));
   const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
-  const transactions = { file: `${file.tag}.sql`, text, statements, control, isStepwise };
+  const transactions = { file: file.path, text, statements, control, isStepwise };
   const findings = [...commented, ...findStatementProblems(transactions, cannotShare)]
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
@@ -207,7 +213,7 @@ function findCommented(file: MigrationFile, text: string): PlanFinding[] {
   return keys.map(({ start, table }) => ({
     severity: "error",
     rule: "primary-key-commented",
-    file: `${file.tag}.sql`,
+    file: file.path,
     ...locate(start),
     table,
     message: `ALTER TABLE ${table}: ${title}`,

@@ -25,22 +25,25 @@ const clients: SingleFlight<string, DrizzleClient> = new SingleFlight();
 const configs: Map<string, DatabaseSettings> = new Map();
 const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
-let redirected: DatabaseSettings | (() => never) | undefined;
+/** Checks the configuration of a client; throws to refuse it. */
+export type CheckClient = (config: DatabaseSettings) => void;
+
+let redirected: DatabaseSettings | CheckClient | undefined;
 
 /**
  * Lets every configuration lead to one database, for tests: functions read theirs when they are
  * imported, and must not reach another one.
  *
- * @param target The database, or a function that refuses to open one; `undefined` for the
+ * @param target The database, or a function that refuses configurations; `undefined` for the
  * configured ones.
  */
-export function redirectClients(target: DatabaseSettings | (() => never) | undefined): void {
+export function redirectClients(target: DatabaseSettings | CheckClient | undefined): void {
   redirected = target;
 }
 
 function redirect<C extends DatabaseSettings>(config: C): C {
-  if (typeof redirected === "function") return redirected();
-  return redirected === undefined ? config : { ...redirected, schema: config.schema } as C;
+  if (typeof redirected === "function") redirected(config);
+  return typeof redirected === "object" ? { ...redirected, schema: config.schema } as C : config;
 }
 
 /**

@@ -117,6 +117,35 @@ export class PostgresPool {
     this.#retire(generation);
   }
 
+  /**
+   * Receives notifications (`LISTEN`) on a connection of its own, which is not replaced when it ends.
+   *
+   * @param channel Name of the channel.
+   * @param onNotify Called with the payload of each notification.
+   * @param onEnd Called when the connection ends.
+   * @returns Closes the connection.
+   */
+  async listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onEnd: () => void,
+  ): Promise<() => Promise<void>> {
+    const options = {
+      ...this.#options,
+      max: 1,
+      idle_timeout: undefined,
+      onnotify: (_channel: string, payload: string) => onNotify(payload),
+    };
+    const pool = new PostgresPool(this.#postgres, options, onEnd);
+    try {
+      await pool.use((sql) => sql.unsafe(`listen "${channel}"`));
+    } catch (error) {
+      await pool.close();
+      throw error;
+    }
+    return () => pool.close();
+  }
+
   /** Closes all connections, after the running statements. */
   async close(): Promise<void> {
     this.#isClosing = true;

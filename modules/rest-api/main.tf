@@ -63,6 +63,7 @@ resource "aws_api_gateway_rest_api" "this" {
   name                         = local.name
   description                  = var.description
   binary_media_types           = length(var.binary_media_types) > 0 ? var.binary_media_types : null
+  minimum_compression_size     = var.minimum_compression_bytes
   disable_execute_api_endpoint = var.disable_execute_api_endpoint
   tags                         = var.tags
 
@@ -117,6 +118,7 @@ resource "aws_api_gateway_deployment" "this" {
       var.endpoint_type,
       var.vpc_endpoint_ids,
       var.binary_media_types,
+      var.minimum_compression_bytes,
       var.disable_execute_api_endpoint,
     ]))
   }

@@ -72,6 +72,17 @@ variable "binary_media_types" {
   nullable    = false
 }
 
+variable "minimum_compression_bytes" {
+  description = "Size from which responses are compressed if the client accepts it, 0 to 10485760. Null for no compression."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.minimum_compression_bytes == null ? true : var.minimum_compression_bytes >= 0 && var.minimum_compression_bytes <= 10485760
+    error_message = "minimum_compression_bytes must be from 0 to 10485760."
+  }
+}
+
 variable "authorizer_function_invoke_arn" {
   description = "Invoke ARN of the function that decides who may call; the function module's invoke_arn (that function needs api_gateway_enabled). Null for no authorizer."
   type        = string

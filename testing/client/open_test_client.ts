@@ -31,6 +31,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   AUTH_SECRET: "only for tests: 32 characters or more",
   LOG_LEVEL: "ERROR",
   METRICS_DISABLED: "true",
+  // deployed functions have Lambda's version of Node.js
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
 };
 /** Jobs that enqueue jobs without end must not run for ever. */
 const MAX_ROUNDS = 100;

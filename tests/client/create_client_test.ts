@@ -16,7 +16,7 @@ interface routes {
   };
   POST: {
     "/notes": {
-      parameters: { header?: { "Idempotency-Key"?: string } };
+      parameters: { header?: { "Idempotency-Key"?: string }; cookie?: { theme?: string } };
       requestBody: Body<{ title: string }>;
       responses: { 201: Body<{ id: string }>; 409: Body<{ code: "CONFLICT"; message: string }> };
     };
@@ -64,6 +64,14 @@ Deno.test("createClient() sends typed calls with a correlation id", async () => 
   assertEquals(server.seen[1].headers.get("X-Correlation-Id"), "own");
   await server.connect({ createCorrelationId: () => undefined }).GET("/notes");
   assertEquals(server.seen[2].headers.has("X-Correlation-Id"), false);
+});
+
+Deno.test("createClient() sends the parameters of headers and cookies", async () => {
+  await using server = serve(created);
+  const params = { header: { "Idempotency-Key": "k1" }, cookie: { theme: "a b" } };
+  await server.connect().POST("/notes", { params, body: { title: "Milk" } });
+  const [{ headers }] = server.seen;
+  assertEquals([headers.get("Idempotency-Key"), headers.get("Cookie")], ["k1", "theme=a%20b"]);
 });
 
 /** Returns a client whose calls reach no server, and the URL of the last call. */

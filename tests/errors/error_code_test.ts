@@ -20,6 +20,7 @@ Deno.test("ERROR_CODES holds the status and the reason phrase of RFC 9110 for ev
       CONFLICT: [409, "Conflict"],
       UNIQUE_VIOLATION: [409, "Conflict"],
       FOREIGN_KEY_VIOLATION: [409, "Conflict"],
+      PRECONDITION_FAILED: [412, "Precondition Failed"],
       PAYLOAD_TOO_LARGE: [413, "Content Too Large"],
       UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported Media Type"],
       UNPROCESSABLE_CONTENT: [422, "Unprocessable Content"],

@@ -9,6 +9,7 @@ const {
   MethodNotAllowedError,
   NotFoundError,
   PayloadTooLargeError,
+  PreconditionFailedError,
   ServiceUnavailableError,
   TooManyRequestsError,
   UnauthorizedError,
@@ -33,6 +34,13 @@ const DEFAULTS: Row[] = [
     "Method Not Allowed",
   ],
   [new ConflictError(), "ConflictError", "CONFLICT", 409, "Conflict"],
+  [
+    new PreconditionFailedError(),
+    "PreconditionFailedError",
+    "PRECONDITION_FAILED",
+    412,
+    "Precondition Failed",
+  ],
   [
     new PayloadTooLargeError(),
     "PayloadTooLargeError",

@@ -6,6 +6,7 @@ import { createJobWorker, defineJob } from "../../jobs/mod.ts";
 import { onSpanEnd, setLogOutput, type Span } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 import { withJobs } from "./jobs_database.ts";
 
 interface Line {
@@ -85,5 +86,33 @@ Deno.test("an attempt belongs to the trace of the request that enqueued its job"
       restore();
       stop();
     }
+  });
+});
+
+Deno.test("a job writes at most 500 bytes of logs, and its metrics together with those of others", async () => {
+  await withJobs(async (db) => {
+    let fails = true;
+    const job = defineJob({ name: "index", schema: z.number() })(() => {
+      if (!fails) return;
+      fails = false;
+      throw new Error("once");
+    });
+    await job.enqueueMany(db, Array.from({ length: 40 }, (_, n) => n));
+    const { lines } = await captureLogs(() =>
+      createJobWorker({ getDb: () => db, jobs: [job] }).runDue()
+    );
+    const completed = lines.filter(({ message }) => message === "job completed");
+    assertEquals([completed.length, completed[0].operation], [39, "index"]);
+    assertEquals(lines.filter(({ message }) => message === "job failed").length, 1);
+    const [counted, ...others] = lines.filter((line) => "JobsDelivered" in line);
+    assertEquals(others, []);
+    const { JobsDelivered, JobsRetried, JobsDead, JobWait, job: name } = counted;
+    assertEquals([name, JobsDelivered, JobsRetried, JobsDead], ["index", 40, 1, undefined]);
+    assertEquals((JobWait as number[]).length, 40);
+    const timed = lines.filter((line) => "Duration" in line);
+    assertEquals(timed.map(({ operationName, Errors }) => [operationName, Errors]), [["index", 1]]);
+    const usual = lines.filter(({ level }) => level === undefined || level === "INFO");
+    const bytes = usual.reduce((sum, line) => sum + JSON.stringify(line).length + 1, 0);
+    assert(bytes / 39 <= 500, `${bytes / 39} bytes`);
   });
 });

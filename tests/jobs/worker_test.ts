@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as z from "zod";
 import { executeRows, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
@@ -502,4 +502,46 @@ Deno.test("createJobWorker() and defineJob() refuse invalid options", () => {
     () => defineJob({ name: "a", schema: Note, attempts: 3 } as never),
   ];
   for (const define of refused) assertThrows(define, ConfigurationError);
+});
+
+Deno.test("a worker of fast jobs leases one more for each lane, and gives it back behind a slow one", async () => {
+  await withJobs(async (db) => {
+    let free = () => {};
+    const gate = new Promise<void>((resolve) => free = resolve);
+    const ran: number[] = [];
+    const job = defineJob({ name: "mixed", schema: z.number() })(async ({ payload }) => {
+      ran.push(payload);
+      if (payload === 2) await gate;
+    });
+    let statements = 0;
+    const getDb = () => {
+      statements++;
+      return db;
+    };
+    const options = { jobs: [job], random: () => 0, ...QUIET };
+    const worker = createJobWorker({ getDb, ...options });
+    await job.enqueueMany(db, Array(20).fill(1));
+    await worker.runDue();
+    // ten claims for twenty jobs, the first one and the last one, and what marks them as done
+    assert(statements < 18, `${statements} statements for 20 jobs`);
+
+    await job.enqueue(db, 1);
+    await job.enqueueMany(db, [2, 3], { priority: "low" });
+    // the slow one is leased first
+    await db.execute(
+      sql`update trellis_jobs set run_at = run_at - interval '1 minute', due_at = due_at - interval '1 minute', shard = 16 where payload = '2'`,
+    );
+    ran.length = 0;
+    const running = worker.runDue();
+    const other = createJobWorker({ getDb: () => db, ...options });
+    while (!ran.includes(3)) {
+      if (ran.includes(2)) await other.runDue();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assertEquals(ran.filter((payload) => payload > 1), [2, 3]);
+    free();
+    await running;
+    const last = (await listRows(db)).slice(-2);
+    assertEquals(last.map(({ state, attempts }) => [state, attempts]), [["done", 1], ["done", 1]]);
+  });
 });

@@ -2,7 +2,7 @@ import ts from "typescript";
 
 /** One change of a program that its tests should notice. */
 export interface Mutant {
-  /** `auth/webhooks/hmac.ts` */
+  /** `core/http/hmac.ts` */
   readonly file: string;
   readonly line: number;
   /** The line's text, trimmed: with the change it names the mutant, whatever line it moves to. */

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
-import { nodeHmac, setHmacEngine, webHmac } from "../../auth/webhooks/hmac.ts";
+import { nodeHmac, setHmacEngine, webHmac } from "../../core/http/hmac.ts";
 import {
   validateCodeHostWebhook,
   validatePaymentsWebhook,

@@ -234,9 +234,10 @@ Deno.test("createConnectionStore() lists pages in order, and forgets what has ex
 });
 
 Deno.test("subscribe() and unsubscribe() take any number of topics", async () => {
-  const topics = Array.from({ length: 40_000 }, (_, index) => `t${index}`);
+  // in one statement, they would have more than the 65,535 parameters that the protocol allows
+  const topics = Array.from({ length: 22_000 }, (_, index) => `t${index}`);
   await connections.subscribe("wide", ...topics);
-  assertEquals(await connections.list("t39999", { limit: 10 }), ["wide"]);
+  assertEquals(await connections.list("t21999", { limit: 10 }), ["wide"]);
   await connections.unsubscribe("wide", ...topics.slice(1));
   assertEquals(await connections.findTopics("wide"), ["t0"]);
   await connections.remove("wide");

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { setHmacEngine, verifyHmac } from "../../auth/webhooks/hmac.ts";
+import { setHmacEngine, verifyHmac } from "../../core/http/hmac.ts";
 import { timingSafeEqual } from "../../core/mod.ts";
 
 type Compare = (given: string, expected: string) => boolean;

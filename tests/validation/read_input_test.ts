@@ -11,7 +11,8 @@ import {
   createRestApiEvent,
   type EventOptions,
 } from "../../testing/mod.ts";
-import { defineApiHandler, type DefineApiHandlerOptions } from "../../validation/mod.ts";
+import type { AnyOptions } from "../../validation/check_options.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
 const context = createLambdaContext({ clock: createFakeClock() });
@@ -34,11 +35,8 @@ interface Answer {
   seen: Record<string, unknown> | undefined;
 }
 
-// deno-lint-ignore no-explicit-any
-type Options = DefineApiHandlerOptions<any, any, any>;
-
 async function ask(
-  options: Options,
+  options: AnyOptions,
   event: ReturnType<typeof SOURCES[number][1]>,
 ): Promise<Answer> {
   let seen: Record<string, unknown> | undefined;
@@ -105,6 +103,36 @@ for (const [name, make] of SOURCES) {
       "1",
       "y",
     ]);
+  });
+}
+
+const Headers = z.object({
+  "x-tenant": z.string(),
+  "x-limit": z.coerce.number().max(9).optional(),
+});
+const Cookies = z.object({ theme: z.enum(["light", "dark"]), note: z.string().optional() });
+
+for (const [name, make] of SOURCES) {
+  Deno.test(`headers and cookies of a ${name} are validated and coerced`, async () => {
+    const options = { headers: Headers, cookies: Cookies };
+    const cookie = 'theme="dark"; note=a%20b; theme=light; __proto__=x; broken';
+    const headers = { "X-Tenant": "t1", "X-Limit": "5", "X-Other": "1", Cookie: cookie };
+    const { seen } = await ask(options, make({ headers }));
+    assertEquals(seen, {
+      headers: { "x-tenant": "t1", "x-limit": 5 },
+      cookies: { theme: "dark", note: "a b" },
+    });
+    const { status, errors } = await ask(
+      options,
+      make({ headers: { "X-Limit": "10", Cookie: "theme=red" } }),
+    );
+    assertEquals([status, Object.keys(errors as object)], [400, [
+      "headers.x-tenant",
+      "headers.x-limit",
+      "cookies.theme",
+    ]]);
+    const alone = await ask({ headers: Headers }, make({}));
+    assertEquals([alone.status, Object.keys(alone.errors as object)], [400, ["x-tenant"]]);
   });
 }
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import * as z from "zod";
-import { readCookieHeader } from "../../auth/cookies/cookie_header.ts";
+import { readCookieHeader } from "../../core/http/cookies.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { parseXrayHeader } from "../../observability/trace_context.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";

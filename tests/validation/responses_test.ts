@@ -245,6 +245,38 @@ Deno.test("validateResponses chooses where bodies are validated", async () => {
   });
 });
 
+Deno.test("defineApiHandler() parses the headers that a response declares", async () => {
+  const Created = {
+    body: Note,
+    headers: z.object({ location: z.string().startsWith("/"), "x-left": z.number().optional() }),
+  };
+  const responses = { 201: Created, 302: { headers: z.object({ location: z.url() }) } };
+  const create = (make: (context: LambdaContext) => unknown) =>
+    defineApiHandler({ ...quiet, responses })(({ context }) => make(context) as never);
+  const get = async (make: (context: LambdaContext) => unknown) => {
+    const { statusCode, headers } = await create(make)(createRestApiEvent(), createLambdaContext());
+    return [
+      statusCode,
+      headers?.location,
+      headers?.Location,
+      headers?.["x-left"],
+      headers?.["X-Kept"],
+    ];
+  };
+  const location = "/notes/n1";
+  const sent = { headers: { location, "x-left": 3, "X-Kept": "1" } };
+  assertEquals(await get(() => reply(201, row, sent)), [201, location, undefined, 3, "1"]);
+  const built = (name: string) => (context: LambdaContext) =>
+    buildValidatedResponse(context, 201, row, Note, { headers: { [name]: location } });
+  assertEquals((await get(built("Location"))).slice(0, 3), [201, location, undefined]);
+  assertEquals((await get(built("Elsewhere")))[0], 500);
+  assertEquals((await get(() => reply(201, row)))[0], 500);
+  const redirect = { headers: { location: "https://example.com" } };
+  assertEquals((await get(() => reply(302, undefined, redirect)))[0], 302);
+  assertEquals((await get(() => reply(302, "body", redirect)))[0], 500);
+  assertEquals((await get(() => ({ statusCode: 302, ...redirect, body: "" })))[0], 302);
+});
+
 Deno.test("defineApiHandler() waits for a response schema that is asynchronous", async () => {
   const Slow = Note.refine((note) => Promise.resolve(note.id !== "bad"));
   const make = (id: string) =>
@@ -264,6 +296,12 @@ Deno.test("defineApiHandler() refuses responses that contradict each other", () 
   refuse({ responses: { 100: Note } }, "by status");
   refuse({ responses: { ok: Note } }, "by status");
   refuse({ responses: { 200: "Note" } }, "by status");
+  refuse({ responses: { 200: {} } }, "by status");
+  refuse({ responses: { 200: { schema: Note } } }, "by status");
+  const headers = z.object({ Location: z.string() });
+  refuse({ responses: { 201: { headers } } }, "responses[201].headers has the field Location");
+  refuse({ headers }, "lower case");
+  refuse({ headers: z.object({ cookie: z.string() }) }, "set cookies instead");
   refuse({ validateResponses: "sometimes" }, "validateResponses");
 });
 
@@ -282,6 +320,20 @@ Deno.test("wrong responses do not compile", () => {
   several(() => reply(404, row));
   // @ts-expect-error the status is not declared
   several(() => reply(409, { reason: "taken" }));
+  const located = { body: Note, headers: z.object({ location: z.string() }) };
+  const withHeaders = defineApiHandler({ responses: { 201: located, 404: Problem } });
+  withHeaders(() => reply(201, row, { headers: { location: "/notes/n1", "X-Other": "1" } }));
+  withHeaders(({ event }) =>
+    event.body
+      ? reply(404, { reason: "gone" }, { cookies: ["a=b"] })
+      : reply(201, row, { headers: { location: "/" } })
+  );
+  // @ts-expect-error a header is missing
+  withHeaders(() => reply(201, row));
+  // @ts-expect-error a header is missing
+  withHeaders(() => row);
+  // @ts-expect-error a header has the wrong type
+  withHeaders(() => reply(201, row, { headers: { location: 1 } }));
   // @ts-expect-error there are two statuses of success
   several(() => row);
   // @ts-expect-error without schemas only proxy results are returned

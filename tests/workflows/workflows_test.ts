@@ -15,8 +15,9 @@ import {
   signalWorkflow,
   type WorkflowOptions,
   type WorkflowParams,
-  WorkflowStepError,
+  type WorkflowStepError,
 } from "../../workflows/mod.ts";
+import { configureJobs, createInProcessDelivery, createJobWorker } from "../../jobs/mod.ts";
 import { createJobRunner } from "../../testing/job_runner.ts";
 import { openWorkflowWorld, type WorkflowWorld } from "./workflow_world.ts";
 
@@ -348,6 +349,31 @@ Deno.test("workflows", async (t) => {
       assertEquals([await world.applied(), (await read(id)).state], [["a"], "running"]);
     },
   );
+
+  await part("workflows run right after COMMIT with a delivery in the process", async () => {
+    const child = defineWorkflow({ name: "child", input: TEXT })(({ step }) =>
+      step("c", (tx) => apply(tx, "c").then(() => "c"))
+    );
+    const parent = flow(async ({ step, all, child: run }) =>
+      await all([run(child, "in"), () => step("p", (tx) => apply(tx, "p").then(() => "p"))])
+    );
+    const worker = createJobWorker({
+      getDb: () => db,
+      jobs: [parent.job, child.job],
+      clock,
+      logging: { level: "SILENT" },
+      metrics: false,
+    });
+    const restore = configureJobs({ clock, delivery: createInProcessDelivery(() => worker) });
+    try {
+      const id = await withTransaction(db, (tx) => parent.start(tx, "in"));
+      await worker.runDue();
+      assertEquals((await read(id)).output, ["c", "p"]);
+      assertEquals((await world.applied()).sort(), ["c", "p"]);
+    } finally {
+      restore();
+    }
+  });
 
   await part("createJobRunner() runs each wait at its time", async () => {
     const trial = flow(async ({ step, sleep, waitFor, now }) => {

@@ -65,14 +65,19 @@ export class Components {
   }
 
   /**
-   * A schema of a request whose fields are wanted, not a reference to it.
+   * A schema whose fields are wanted, not a reference to it: parameters and headers.
    *
    * @param schema The schema.
    * @param fallback A name that no other schema has.
+   * @param direction Which way its values go.
    */
-  describeFields(schema: $ZodType, fallback: string): JsonSchema {
-    const options = { direction: "input", isInline: true, allowsFiles: false } as const;
-    return this.#once(schema, "fields", () => this.#adopt(schema, fallback, options));
+  describeFields(
+    schema: $ZodType,
+    fallback: string,
+    direction: Direction = "input",
+  ): JsonSchema {
+    const options = { direction, isInline: true, allowsFiles: false };
+    return this.#once(schema, `${direction} fields`, () => this.#adopt(schema, fallback, options));
   }
 
   /**

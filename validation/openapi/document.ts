@@ -70,6 +70,7 @@ export type OpenApiDocument = {
   servers?: OpenApiServer[];
   tags?: { name: string }[];
   paths: Record<string, Record<string, unknown>>;
+  webhooks?: Record<string, Record<string, unknown>>;
   components: {
     schemas: Record<string, JsonSchema>;
     responses: Record<string, unknown>;
@@ -128,6 +129,7 @@ export function buildOpenApiDocument(
   options: OpenApiOptions = {},
 ): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
+  const webhooks: OpenApiDocument["paths"] = {};
   const components = new Components(options);
   const answers = new SharedAnswers(components);
   const ids = new Set<string>();
@@ -135,11 +137,15 @@ export function buildOpenApiDocument(
   const shown = routes.filter(({ operation }) => !operation.openapi.hidden);
   // OpenAPI has no parameter that takes several segments: its name is what fits
   const getPath = (route: ApiRoute) => route.path.replaceAll("+}", "}");
-  for (const route of shown) paths[getPath(route)] = {};
+  const getItem = (route: ApiRoute) => {
+    const { webhook } = route.operation.openapi;
+    return webhook === undefined ? paths[getPath(route)] ??= {} : webhooks[webhook] ??= {};
+  };
+  shown.forEach(getItem);
   // a route for the method takes precedence over ANY
   for (const route of [...shown.filter((route) => !isAny(route)), ...shown.filter(isAny)]) {
     const path = getPath(route);
-    const item = paths[path];
+    const item = getItem(route);
     const operationId = getOperationId(route, ids);
     for (const method of isAny(route) ? ANY : [route.method.toLowerCase()]) {
       if (method in item) {
@@ -159,7 +165,7 @@ export function buildOpenApiDocument(
   const additional = (options.additionalSchemas ?? []).map((schema, index) =>
     components.describe(schema, "output", `Additional${index + 1}`)
   );
-  const draft = { paths, responses: answers.responses, additional };
+  const draft = { paths, webhooks, responses: answers.responses, additional };
   const { document, schemas } = components.finish(draft);
   return {
     openapi: `${options.version ?? "3.1"}.0`,
@@ -167,6 +173,7 @@ export function buildOpenApiDocument(
     servers: servers.map((server) => typeof server === "string" ? { url: server } : { ...server }),
     ...(tags.size > 0 && { tags: [...tags].sort().map((name) => ({ name })) }),
     paths: document.paths,
+    ...(Object.keys(webhooks).length > 0 && { webhooks: document.webhooks }),
     components: {
       schemas,
       responses: sortKeys(document.responses),

@@ -4,7 +4,7 @@ import type { JsonSchema } from "./json_schema.ts";
 import { getTitle, type SharedAnswers } from "./answers.ts";
 import type { Components } from "./components.ts";
 import type { SchemaIssue } from "./convert.ts";
-import { getFields } from "./fields.ts";
+import { type Field, getFields } from "./fields.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** What an operation's description is written into. */
@@ -36,7 +36,7 @@ export function describeOperation(
   const { components } = context;
   const { openapi, schema } = operation;
   const { summary, description, tags, deprecated } = openapi;
-  const parameters = getParameters(path, operation, operationId, context);
+  const parameters = getParameters(method, path, operation, operationId, context);
   return {
     operationId,
     summary: summary ?? `${method.toUpperCase()} ${path}`,
@@ -60,7 +60,7 @@ export function describeOperation(
       },
     }),
     security: getSecurity(operation),
-    responses: getResponses(path, operation, operationId, context),
+    responses: getResponses(method, path, operation, operationId, context),
   };
 }
 
@@ -80,27 +80,44 @@ function jsonContent(schema: JsonSchema): Record<string, unknown> {
   return { "application/json": { schema } };
 }
 
-function getParameters(
-  path: string,
-  { pathSchema, querySchema, idempotency }: RegisteredOperation,
-  operationId: string,
-  { components, onIssue }: OperationContext,
-): Record<string, unknown>[] {
-  function read(schema: $ZodType | undefined, what: string): ReturnType<typeof getFields> {
-    if (schema === undefined) return [];
-    const fields = getFields(components.describeFields(schema, `${operationId}${what}`));
-    if (fields === undefined) {
-      onIssue?.({
-        schema,
-        path: "",
-        message: `${what.toLowerCase()} parameters are fields: use z.object()`,
-      });
-    }
-    return fields ?? [];
-  }
+/** Checks for a method whose responses are compared with those that the client has. */
+function isRead(method: string): boolean {
+  return method === "get" || method === "head";
+}
 
-  const inPath = read(pathSchema, "Path")!;
-  const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
+function describeCondition(name: string, description: string): Record<string, unknown> {
+  return { name, in: "header", required: false, description, schema: { type: "string" } };
+}
+
+const ETAG = { description: "The version of the body", required: true, schema: { type: "string" } };
+const IF_NONE_MATCH = describeCondition("If-None-Match", "The ETag that the client has");
+const IF_MATCH = describeCondition("If-Match", "The ETag of the version that the client has read");
+
+function getParameters(
+  method: string,
+  path: string,
+  { pathSchema, querySchema, headers, cookies, idempotency, openapi, etag }: RegisteredOperation,
+  operationId: string,
+  context: OperationContext,
+): Record<string, unknown>[] {
+  const { onIssue } = context;
+  const read = (schema: $ZodType | undefined, what: string) =>
+    readFields(schema, `${operationId}${what}`, `${what.toLowerCase()} parameters`, context);
+  const describe = (schema: $ZodType | undefined, place: string, what: string) =>
+    read(schema, what).map(({ name, isRequired, schema }) => ({
+      name,
+      in: place,
+      required: isRequired,
+      ...describeField(schema),
+    }));
+
+  // the sender of a webhook gets its whole address
+  const isWebhook = openapi.webhook !== undefined;
+  const inPath = isWebhook ? [] : read(pathSchema, "Path");
+  const inHeaders = describe(headers, "header", "Header");
+  const hasHeader = (each: string) => inHeaders.some(({ name }) => name === each);
+  const hasKeyHeader = hasHeader("idempotency-key");
+  const names = isWebhook ? [] : [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
   for (const { name } of inPath) {
     if (!names.includes(name)) {
       onIssue?.({
@@ -118,14 +135,29 @@ function getParameters(
       required: true,
       ...describeField(inPath.find((field) => field.name === name)?.schema ?? { type: "string" }),
     })),
-    ...read(querySchema, "Query")!.map(({ name, isRequired, schema }) => ({
-      name,
-      in: "query",
-      required: isRequired,
-      ...describeField(schema),
-    })),
-    ...(idempotency?.isHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
+    ...describe(querySchema, "query", "Query"),
+    ...inHeaders,
+    ...(etag && isRead(method) && !hasHeader("if-none-match") ? [IF_NONE_MATCH] : []),
+    ...(etag === "version" && !isRead(method) && !hasHeader("if-match") ? [IF_MATCH] : []),
+    ...(idempotency?.isHeader && !hasKeyHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
+    ...describe(cookies, "cookie", "Cookie"),
   ];
+}
+
+/** Returns the fields of a schema, and reports one that has none. */
+function readFields(
+  schema: $ZodType | undefined,
+  fallback: string,
+  what: string,
+  { components, onIssue }: OperationContext,
+  direction?: "output",
+): Field[] {
+  if (schema === undefined) return [];
+  const fields = getFields(components.describeFields(schema, fallback, direction));
+  if (fields === undefined) {
+    onIssue?.({ schema, path: "", message: `${what} are fields: use z.object()` });
+  }
+  return fields ?? [];
 }
 
 function describeKeyHeader(required: boolean): Record<string, unknown> {
@@ -172,15 +204,19 @@ export function getSignatureScheme(header: string): string {
 }
 
 function getResponses(
+  method: string,
   path: string,
   operation: RegisteredOperation,
   operationId: string,
-  { components, answers }: OperationContext,
+  context: OperationContext,
 ): Record<string, unknown> {
-  const { openapi, schema, querySchema, pathSchema, auth, isRestricted, idempotency } = operation;
-  const { isRateLimited, hasErrorBody, openBodies } = operation;
+  const { components, answers } = context;
+  const { openapi, schema, querySchema, pathSchema, headers, cookies } = operation;
+  const { auth, isRestricted, idempotency, isRateLimited, hasErrorBody, openBodies } = operation;
   const descriptions = openapi.responses ?? {};
-  const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
+  const takesInput = [schema, querySchema, pathSchema, headers, cookies].some((each) =>
+    each !== undefined
+  );
   const all: Record<number, unknown> = {};
   const failures = [
     ...(takesInput || idempotency ? [400] : []),
@@ -189,6 +225,7 @@ function getResponses(
     ...(isRestricted || auth === "session" ? [403] : []),
     ...(path.includes("{") ? [404] : []),
     ...(idempotency ? [409] : []),
+    ...(operation.etag ? [412] : []),
     ...(schema ? [413, 415] : []),
     ...(idempotency ? [422] : []),
     ...(auth === "api-key" || isRateLimited ? [429] : []),
@@ -207,6 +244,8 @@ function getResponses(
       ? answers.getError(status, description || undefined, hasErrorBody)
       : { description: description || getTitle(status) };
   }
+  const hasTag = operation.etag !== undefined && isRead(method);
+  if (hasTag) all[304] = { description: getTitle(304) };
   const declared = listDeclared(operation);
   for (const [status, schemas] of declared) {
     const name = declared.length === 1 ? "Response" : `Response${status}`;
@@ -216,8 +255,20 @@ function getResponses(
     const isOpen = openBodies?.has(status) && !WITHOUT_BODY.has(status) &&
       (bodies.length === 0 || operation.responseSchema === undefined);
     const body = isOpen ? {} : joinBodies(bodies);
+    const sent = readFields(
+      operation.responseHeaders?.[status],
+      `${operationId}Headers${status}`,
+      "response headers",
+      context,
+      "output",
+    ).map(({ name, isRequired, schema }) => [
+      name,
+      { required: isRequired, ...describeField(schema) },
+    ]);
+    if (hasTag && status === 200) sent.unshift(["ETag", ETAG]);
     all[status] = {
       description: descriptions[status] || getTitle(status),
+      ...(sent.length > 0 && { headers: Object.fromEntries(sent) }),
       ...(body && { content: jsonContent(body) }),
     };
   }

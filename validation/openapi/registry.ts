@@ -25,6 +25,11 @@ export interface OpenApiMetadata {
    */
   responses?: Readonly<Record<number, string>>;
   /**
+   * Describes the operation under `webhooks` by this name, such as `payment.succeeded`, and not under its path: the sender
+   * of the webhook calls it, and no client of the API.
+   */
+  webhook?: string;
+  /**
    * True to omit the operation from the document.
    * @default false
    */
@@ -52,6 +57,10 @@ export interface RegisteredOperation {
   readonly querySchema: $ZodType | undefined;
   /** The route's parameters. */
   readonly pathSchema: $ZodType | undefined;
+  /** Headers of the request. */
+  readonly headers?: $ZodType;
+  /** Cookies of the request. */
+  readonly cookies?: $ZodType;
   /** The answer. */
   readonly responseSchema: $ZodType | undefined;
   /**
@@ -59,8 +68,12 @@ export interface RegisteredOperation {
    * @default {}
    */
   readonly responses?: Readonly<Record<number, readonly $ZodType[]>>;
+  /** Headers of responses by status. */
+  readonly responseHeaders?: Readonly<Record<number, $ZodType>>;
   /** Statuses whose responses can have a body without a known schema. */
   readonly openBodies?: ReadonlySet<number>;
+  /** What the `ETag` of responses is made of, if the handler answers conditional requests. */
+  readonly etag?: "body" | "version";
   /** True if requests are limited. */
   readonly isRateLimited?: boolean;
   /** True if the option `errorBody` replaces the bodies of errors. */

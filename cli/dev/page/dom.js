@@ -36,6 +36,18 @@ export function getTime(iso) {
   return new Date(iso).toLocaleTimeString(undefined, { hour12: false });
 }
 
+/** Formats a duration: `3.2 ms`, `4.8 s`, `12 min`, `3 h`. */
+export function getDuration(ms) {
+  const [size, unit] = ms < 1000
+    ? [1, "ms"]
+    : ms < 120_000
+    ? [1000, "s"]
+    : ms < 7_200_000
+    ? [60_000, "min"]
+    : [3_600_000, "h"];
+  return `${Math.round(ms / size * 10) / 10} ${unit}`;
+}
+
 export function pretty(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

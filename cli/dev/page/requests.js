@@ -1,4 +1,4 @@
-import { ask, block, byId, el, getTime } from "./dom.js";
+import { ask, block, byId, el, getDuration, getTime } from "./dom.js";
 import { renderCopies } from "./copies.js";
 import { fill, renderBad, renderRow } from "./parts.js";
 import { renderStatements } from "./statements.js";
@@ -173,9 +173,13 @@ const COMMON = new Set([
 ]);
 const LOOKS = { WARN: "warn", ERROR: "bad", CRITICAL: "bad", DEBUG: "dim" };
 
-function renderLogs(logs) {
+/** Creates a list of log lines. */
+export function renderLogs(logs) {
   const lines = logs.map((line) => {
-    const fields = Object.entries(line).filter(([name]) => !COMMON.has(name));
+    const hasStack = typeof line.error?.stack === "string";
+    const fields = Object.entries(line).filter(([name]) =>
+      !COMMON.has(name) && !(hasStack && name === "error")
+    );
     return el(
       "li",
       {},
@@ -192,14 +196,49 @@ function renderLogs(logs) {
           )
         }`,
       ),
+      hasStack ? el("div", { class: "stack" }, renderError(line.error)) : undefined,
     );
   });
   return el("ol", { class: "logs" }, lines);
 }
 
-const SVG = "http://www.w3.org/2000/svg";
+/** Renders an error with its causes: each with its stack, a line for each call. */
+function renderError({ name, message, stack, cause, ...more }) {
+  const fields = Object.entries(more).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+  const own = `${name}: ${message}${fields.join("")}\n${stack}`;
+  if (typeof cause?.stack === "string") return `${own}\ncaused by ${renderError(cause)}`;
+  return cause === undefined ? own : `${own}\ncaused by ${JSON.stringify(cause)}`;
+}
 
-function renderSpans({ spans, durationMs = 1 }) {
+const SVG = "http://www.w3.org/2000/svg";
+const SPAN_LOOKS = { error: "bad", wait: "dim" };
+
+/** Creates a chart with a bar for each span. `whole` is its width in milliseconds. */
+export function renderBars(spans, whole) {
+  const chart = document.createElementNS(SVG, "svg");
+  chart.setAttribute("viewBox", "0 0 100 8");
+  chart.setAttribute("preserveAspectRatio", "none");
+  chart.setAttribute("aria-hidden", "true");
+  // an attempt may be shorter than its bar, which the next wait must not cover
+  const ordered = [...spans].sort((a, b) => (b.status === "wait") - (a.status === "wait"));
+  for (const { startMs, durationMs, status } of ordered) {
+    const bar = document.createElementNS(SVG, "rect");
+    const facts = {
+      class: SPAN_LOOKS[status] ?? "",
+      x: Math.min(99, Math.max(0, startMs) / whole * 100),
+      width: Math.max(1, durationMs / whole * 100),
+      y: 1,
+      height: 6,
+      rx: 1,
+    };
+    for (const [name, value] of Object.entries(facts)) bar.setAttribute(name, String(value));
+    chart.append(bar);
+  }
+  return chart;
+}
+
+/** Creates a list of spans in the order of their starts, each with its bar and duration. */
+export function renderSpans({ spans, durationMs = 1 }) {
   const whole = Math.max(durationMs, 1, ...spans.map((span) => span.startMs + span.durationMs));
   const depths = new Map();
   const byId = new Map(spans.map((span) => [span.spanId, span]));
@@ -214,29 +253,15 @@ function renderSpans({ spans, durationMs = 1 }) {
   return el(
     "ol",
     { class: "spans" },
-    ordered.map((span) => {
-      const chart = document.createElementNS(SVG, "svg");
-      chart.setAttribute("viewBox", "0 0 100 8");
-      chart.setAttribute("preserveAspectRatio", "none");
-      chart.setAttribute("aria-hidden", "true");
-      const bar = document.createElementNS(SVG, "rect");
-      const facts = {
-        x: Math.min(99, Math.max(0, span.startMs) / whole * 100),
-        width: Math.max(1, span.durationMs / whole * 100),
-        y: 1,
-        height: 6,
-        rx: 1,
-      };
-      for (const [name, value] of Object.entries(facts)) bar.setAttribute(name, String(value));
-      chart.append(bar);
-      return el(
+    ordered.map((span) =>
+      el(
         "li",
-        { class: span.status === "error" ? "bad" : undefined },
+        { class: SPAN_LOOKS[span.status] },
         el("span", { class: "name" }, `${"· ".repeat(getDepth(span))}${span.name}`),
-        chart,
-        el("span", { class: "ms" }, `${Math.round(span.durationMs * 10) / 10} ms`),
-      );
-    }),
+        renderBars([span], whole),
+        el("span", { class: "ms" }, getDuration(span.durationMs)),
+      )
+    ),
   );
 }
 

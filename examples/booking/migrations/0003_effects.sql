@@ -14,7 +14,10 @@ CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "finished_at" timestamp with time zone,
   "last_error" text,
   "correlation_id" text,
-  "trace_parent" text
+  "trace_parent" text,
+  "version" integer,
+  "progress" double precision,
+  "result" text
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;

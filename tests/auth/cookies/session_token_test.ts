@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { setHmacEngine, webHmac } from "../../../auth/webhooks/hmac.ts";
+import { setHmacEngine, webHmac } from "../../../core/http/hmac.ts";
 import { readSessionToken } from "../../../auth/cookies/session_token.ts";
 
 const SECRET = "a secret of some length";

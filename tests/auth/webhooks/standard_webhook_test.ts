@@ -1,6 +1,6 @@
 import { assertEquals, assertFalse } from "@std/assert";
 import * as nodeCrypto from "node:crypto";
-import { nodeHmac, setHmacEngine, webHmac } from "../../../auth/webhooks/hmac.ts";
+import { nodeHmac, setHmacEngine, webHmac } from "../../../core/http/hmac.ts";
 import {
   validateStandardWebhook,
   type WebhookHeaders,

@@ -1,6 +1,6 @@
 import { assertEquals, assertFalse, assertInstanceOf } from "@std/assert";
 import * as nodeCrypto from "node:crypto";
-import { type HmacEngine, nodeHmac, setHmacEngine, webHmac } from "../../../auth/webhooks/hmac.ts";
+import { type HmacEngine, nodeHmac, setHmacEngine, webHmac } from "../../../core/http/hmac.ts";
 import {
   validateCodeHostWebhook,
   validatePaymentsWebhook,

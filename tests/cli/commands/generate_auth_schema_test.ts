@@ -36,7 +36,8 @@ Deno.test("generate auth-schema writes tables and a migration without secrets, a
     assertEquals([first.exitCode, first.stderr], [0, ""]);
     assertEquals(
       first.stdout,
-      "Set schema: authSchema in AuthConfig, and add the tables to the client's schema\n" +
+      "Import { authSchema } from src/auth_schema.ts, set schema: authSchema in the options of defineAuth, " +
+        "and export the tables from the client's schema\n" +
         "created src/auth_schema.ts\ncreated migrations/0001_auth_schema.sql\n5 tables: done\n",
     );
     assertStringIncludes(await read(root, "src/auth_schema.ts"), `role: text("role"),`);

@@ -196,3 +196,21 @@ Deno.test("generate migration says how to apply the file, also while trellis dev
     );
   });
 });
+
+Deno.test("generate migration reads and writes folders of migration.sql, and accepts a file with comments", async () => {
+  const files = {
+    "src/schema.ts": schema(`title: text("title")`),
+    "migrations/20250101000000_notes/migration.sql":
+      "CREATE TABLE notes (id int PRIMARY KEY, title text);",
+    "migrations/20250102000000_own/migration.sql":
+      "-- Custom SQL migration file, put your code below! --",
+  };
+  await withProject(files, async (root) => {
+    assertEquals((await run(root, "--check")).exitCode, 0);
+    await write(root, "src/schema.ts", schema(`title: text("title"), body: text("body")`));
+    const { stdout } = await run(root, "body");
+    const [path] = /migrations\/\d{14}_body\/migration\.sql/.exec(stdout)!;
+    assertStringIncludes(await read(root, path), 'ADD COLUMN "body" text;');
+    assertEquals((await run(root, "--check")).exitCode, 0);
+  });
+});

@@ -1,14 +1,21 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
-import { jobsCancel, jobsList, jobsRetry, jobsShow } from "../../../cli/commands/jobs.ts";
+import {
+  jobsCancel,
+  jobsList,
+  jobsRetry,
+  jobsShow,
+  jobsStats,
+} from "../../../cli/commands/jobs.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
+import { sql } from "../../../database/orm.ts";
 import { createJobWorker, defineJob } from "../../../jobs/mod.ts";
 import { createJobsTable } from "../../jobs/jobs_database.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
-const COMMANDS = [jobsList, jobsShow, jobsRetry, jobsCancel];
+const COMMANDS = [jobsList, jobsStats, jobsShow, jobsRetry, jobsCancel];
 const ABSENT = "00000000-0000-4000-8000-000000000000";
 
 Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
@@ -51,6 +58,13 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       assertStringIncludes(listed.stdout, "the mail server is down");
       assertEquals(listed.stdout.includes("secret payload"), false);
       assertStringIncludes((await run("show", ids[2])).stdout, 'payload: "secret payload"');
+      await job.enqueue(db, "waits");
+      const { stdout } = await run("stats", "--json");
+      const [dead, queued] = JSON.parse(stdout).jobs;
+      assertEquals([dead.name, dead.state, dead.jobs, dead.due], ["fail", "dead", 3, 0]);
+      assertEquals([queued.state, queued.jobs, queued.due], ["queued", 1, 1]);
+      await db.execute(sql`delete from trellis_jobs where state = 'queued'`);
+      assertStringIncludes((await run("stats")).stdout, "3 jobs");
       assertEquals((await run("show", ABSENT)).exitCode, 1);
       assertEquals((await run("show", "n1")).exitCode, 2);
       assertEquals((await run("list", "--state", "lost")).exitCode, 2);

@@ -170,7 +170,7 @@ async function requestFromDev(rehearsal: Rehearsal, path: string): Promise<unkno
 
 /** The aliases that AWS has for the functions of a stage, whose newest version is `$LATEST` here. */
 function setAliases({ releases }: Rehearsal, stage: string, version: string): void {
-  for (const name of ["AuthByProxy", "Health", "NotesGet", "NotesPost", "Tags"]) {
+  for (const name of ["AuthByProxy", "Health", "Tags"]) {
     releases.aliases.set(`my-api-${stage}-${name}`, { FunctionVersion: version });
   }
 }
@@ -241,6 +241,9 @@ Deno.test({
         assertEquals(success, true, text);
         assertStringIncludes(text, "3 passed | 0 failed");
         assertEquals(await requestFromDev(rehearsal, "/tags"), { count: 0 });
+        // Terraform plans each function several times, which takes most of the time
+        await Deno.remove(join(root, "src/functions/api/notes"), { recursive: true });
+        await generate(rehearsal);
       });
       await test.step("deploy refuses at once if nobody can be asked", async () => {
         const refused = await deploy("--stage dev");
@@ -372,14 +375,14 @@ Deno.test({
           changed.stdout,
           /done apply: \d+ created, \d+ changed, 1 replaced, 0 destroyed/,
         );
-        assertStringIncludes(changed.stdout, "done release: 6 functions released\n");
+        assertStringIncludes(changed.stdout, "done release: 4 functions released\n");
       });
       await test.step("--rollback moves the aliases back, and leaves the database", async () => {
         const back = await deploy("--stage dev --rollback");
         assertDone(back);
         assertEquals(
           back.stdout,
-          "done rollback: 6 functions have their previous version. The database is unchanged\n" +
+          "done rollback: 4 functions have their previous version. The database is unchanged\n" +
             `done smoke: GET ${rehearsal.url}/health: 200\n`,
         );
         const { FunctionVersion } = rehearsal.releases.aliases.get("my-api-dev-Tags")!;

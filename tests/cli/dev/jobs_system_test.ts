@@ -9,10 +9,12 @@ const PROJECT = {
   "src/jobs.ts": `import { defineJob, PermanentJobError } from "@trellis/fn/jobs";
 import { getDrizzleClient } from "@trellis/fn/database";
 import { getRequiredEnv } from "@trellis/fn/env";
+import { logInfo } from "@trellis/fn/observability";
 import * as z from "zod";
 export const getDb = () => getDrizzleClient({ provider: "embedded-pg", connectionString: getRequiredEnv("DATABASE_URL") });
 export const state = globalThis as { isBroken?: boolean };
 export const greet = defineJob({ name: "greet", schema: z.string() })(async function greet({ payload }) {
+  logInfo("greeted");
   if (payload === "nobody" && state.isBroken !== false) throw new PermanentJobError("there is nobody to greet");
 });`,
   "src/functions/api/greet/[name].post.ts":
@@ -52,6 +54,12 @@ async function retryOnPage(url: string): Promise<void> {
     const text = await page.$eval("#panel-jobs li", (item) => item.textContent ?? "");
     assertStringIncludes(text, "there is nobody to greet");
     assertStringIncludes(text, "1 attempt");
+    const phases = await page.$$eval(
+      "#panel-jobs .detail .spans .name",
+      (names) => names.map(({ textContent }) => textContent?.replace(/[\d:]+$/, "")),
+    );
+    assertEquals(phases, ["queued", "attempt at "]);
+    assertEquals((await page.$$("#panel-jobs .timeline .bad")).length, 1);
     await page.click('#panel-jobs button[aria-label="Send again: greet"]');
     await page.waitForFunction(
       `document.querySelector("#panel-jobs .empty")?.textContent === "No jobs."`,
@@ -86,7 +94,11 @@ Deno.test(
         (await ask(`/greet/${path}`, "POST")).json.id;
 
       const done = await enqueue("Ada");
-      assertEquals((await waitFor(done, "done")).payload, '"Ada"');
+      const { payload, runs, logs } = await waitFor(done, "done");
+      assertEquals(payload, '"Ada"');
+      assertEquals(runs.map(({ isFailed }: Json) => isFailed), [false]);
+      assertEquals((await page(`calls/${runs[0].callId}`)).json.functionName, "JobsRelay");
+      assertEquals(logs.map(({ message }: Json) => message), ["greeted", "request completed"]);
       const delayed = await enqueue("Bob?delay=1");
       await waitFor(delayed, "done");
 

@@ -1,4 +1,6 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { createTestProject, SERVED } from "./fixtures/project.ts";
@@ -121,6 +123,22 @@ Deno.test(
           assertEquals(await add(server.url, total), total);
           await server.stop();
         }
+        // a client that only reads DATABASE_URL would write to another database
+        await project.write(
+          "src/database.ts",
+          DATABASE.replace(
+            'getOptionalEnv("DATABASE_ENDPOINT")',
+            'getOptionalEnv("DATABASE_URL", ".trellis/pg") && undefined',
+          ).replace('getRequiredEnv("DATABASE_URL")', '".trellis/pg"'),
+        );
+        const { url, stop } = await project.start({ database: "distsql" });
+        assertEquals((await fetch(`${url}/add?id=9`, { method: "POST" })).status, 500);
+        assertStringIncludes(
+          project.told(),
+          'With --db distsql, clients must have the provider "distsql", and this one has "embedded-pg"',
+        );
+        assertEquals(existsSync(join(project.root, ".trellis/pg")), false);
+        await stop();
       } finally {
         await project.clean();
       }

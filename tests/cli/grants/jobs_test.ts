@@ -40,6 +40,18 @@ testGrants([
     },
   ],
   [
+    "grants what replaces the earlier job of a key",
+    "trellis_jobs SELECT+INSERT+UPDATE",
+    {
+      "fn.ts": handler(
+        `import { defineJob } from "@trellis/fn/jobs"; import { z } from "zod";
+        import { getDrizzleClient } from "@trellis/fn/database";
+        const latest = defineJob({ name: "latest", schema: z.null(), unique: { replace: true } })(() => {});`,
+        `return latest.enqueue(await getDrizzleClient({ provider: "embedded-pg" }), null, { key: "k" });`,
+      ),
+    },
+  ],
+  [
     "grants nothing to a function that reads a job's name",
     "",
     { ...JOBS, "fn.ts": handler(`import { report } from "./jobs.ts";`, "return report.jobName;") },

@@ -66,7 +66,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     "src/functions/api/things.post.ts:4: AUTH_MODE decides what is described",
   ], { [FILE]: route(`{ openapi: { summary: process.env.AUTH_MODE } }`) }],
   ["metadata that OpenAPI does not know", [
-    "src/functions/api/things.post.ts:4: unknown setting openapi.summery; known settings: summary, description, tags, operationId, deprecated, successStatus, responses, hidden",
+    "src/functions/api/things.post.ts:4: unknown setting openapi.summery; known settings: summary, description, tags, operationId, deprecated, successStatus, responses, hidden, webhook",
   ], { [FILE]: route(`{ openapi: { summery: "x" } as any }`) }],
   ["metadata of the wrong kind", [
     `src/functions/api/things.post.ts:4: openapi.tags must be a list of strings, got "x"`,

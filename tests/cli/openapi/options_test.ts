@@ -118,7 +118,7 @@ Deno.test("generate openapi writes the version of the setting or the option, and
 });
 
 Deno.test("generate openapi describes limits, own error bodies and the signatures of webhooks", async () => {
-  const { paths, components } = await getDocument({
+  const { paths, components, webhooks } = await getDocument({
     [routeFile("limited.get")]: route(
       "{ rateLimit: { limit: 5, windowSeconds: 60, by: 'address' } }",
     ),
@@ -130,7 +130,22 @@ Deno.test("generate openapi describes limits, own error bodies and the signature
       'import { validateSlackWebhook, validateStandardWebhook } from "@trellis/fn/auth"; import { UnprocessableContentError } from "@trellis/fn/errors";',
       'if (params.a) await validateSlackWebhook("", {}, ""); else await validateStandardWebhook("", {}, ""); throw new UnprocessableContentError();',
     ),
+    [routeFile("signed.post")]: route(
+      `{
+        auth: createWebhookAuth((payload, event) => validateGitHubWebhook(payload, event.headers?.x, "")),
+        headers: z.object({ "x-delivery": z.uuid() }),
+        responses: { 202: { headers: z.object({ "x-queued": z.int() }) } },
+        openapi: { webhook: "push" },
+      }`,
+      'import { createWebhookAuth, validateGitHubWebhook } from "@trellis/fn/auth"; import * as z from "zod";',
+    ),
   });
+  const signed = webhooks.push.post;
+  assertEquals(signed.security, [{ "signature-x-hub-signature-256": [] }]);
+  assertEquals([signed.parameters[0].name, Object.keys(signed.responses[202].headers)], [
+    "x-delivery",
+    ["x-queued"],
+  ]);
   const { 429: limited } = paths["/limited"].get.responses;
   assertEquals(limited, { $ref: "#/components/responses/TooManyRequests" });
   const own = paths["/own"].get.responses;

@@ -1,16 +1,31 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
-import type { PGlite } from "@electric-sql/pglite";
-import type { Difference } from "../../../cli/schema_migration/difference.ts";
+import postgres from "postgres";
+import { planMigrationFiles } from "../../../cli/auth_schema/migration_file.ts";
+import {
+  type Difference,
+  groupSteps,
+  renderStep,
+} from "../../../cli/schema_migration/difference.ts";
 import { listCreateStatements } from "../../../cli/schema_migration/create_statements.ts";
 import { findDeclaredObjects } from "../../../cli/schema_migration/declared_objects.ts";
 import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
 import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
-import { createTestDatabase } from "../../../testing/database.ts";
+import type { DatabaseConfig } from "../../../database/config/config.ts";
+import { closeDrizzleClient } from "../../../database/mod.ts";
+import { readMigrationFolder } from "../../../database/migrations/folder.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { testSeed } from "../../support/seed.ts";
 import { createRandom } from "../../support/random.ts";
-import { buildSchema, changeSchema, createSchema } from "./random_schema.ts";
+import {
+  buildSchema,
+  changeSchema,
+  countRepeated,
+  createSchema,
+  insertRows,
+  type SchemaModel,
+} from "./random_schema.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 1;
 
@@ -30,21 +45,37 @@ const DESCRIBE = [
     ORDER BY 1, enumsortorder`,
 ];
 
-async function describe(fill: (pglite: PGlite, config: object) => Promise<void>) {
-  const { db, config, close } = await createTestDatabase();
-  const pglite = (db as unknown as { $client: PGlite }).$client;
-  await fill(pglite, config);
+async function describe(client: postgres.Sql): Promise<unknown[]> {
   const rows: unknown[] = [];
-  for (const text of DESCRIBE) rows.push((await pglite.query(text)).rows);
-  await close();
+  for (const text of DESCRIBE) rows.push([...await client.unsafe(text)]);
   return rows;
 }
 
-/** Writes the file as the command does. */
-async function writeMigration(folder: string, file: string, { steps }: Difference): Promise<void> {
-  if (steps.length === 0) return;
-  const text = steps.map(({ sql }) => sql).join(";\n--> statement-breakpoint\n");
-  await Deno.writeTextFile(join(folder, file), text);
+/** Runs statements in an empty database of the server, and closes its connections. */
+async function withDatabase<T>(
+  server: TestPostgres,
+  name: string,
+  run: (client: postgres.Sql, config: DatabaseConfig) => Promise<T>,
+): Promise<T> {
+  const url = await server.createDatabase(name);
+  const config = { provider: "serverless-pg", connectionString: url, instrument: false } as const;
+  const client = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await run(client, config);
+  } finally {
+    await closeDrizzleClient(config);
+    await client.end();
+  }
+}
+
+/** Writes the files as the command does. */
+async function writeMigration(folder: string, name: string, { steps }: Difference): Promise<void> {
+  const present = readMigrationFolder(folder);
+  const files = groupSteps(steps).map((group) => group.map(renderStep));
+  const options = { dir: "", folder, present, name, head: "", files, nowMs: 0 };
+  for (const { path, text } of planMigrationFiles(options)) {
+    await Deno.writeTextFile(join(folder, path), text!);
+  }
 }
 
 /** Drops all that the new schema does not declare. */
@@ -54,47 +85,98 @@ function dropAll(kept: readonly string[]): Decisions {
   return { ...NO_DECISIONS, drops };
 }
 
-Deno.test("planDifference() leads to the database of the schema for generated changes", async () => {
-  let refused = 0;
-  for (let index = 0; index < CASES; index++) {
-    const seed = testSeed + index;
-    const random = createRandom(seed);
-    const before = createSchema(random);
-    const after = changeSchema(random, before);
-    const folder = await Deno.makeTempDir({ prefix: "trellis-schema-" });
-    const plan = (schema: unknown[], decisions: Decisions, isFirst = false) =>
-      planDifference({
-        migrationsFolder: isFirst ? undefined : folder,
-        exports: schema,
-        decisions,
-      });
-    const exports = Object.values(buildSchema(after));
-    await writeMigration(
-      folder,
-      "0001_a.sql",
-      await plan(Object.values(buildSchema(before)), NO_DECISIONS, true),
-    );
-    const asked = await plan(exports, NO_DECISIONS);
-    // without decisions nothing is lost
-    assertEquals(asked.steps.filter(({ sql }) => sql.includes("DROP TABLE")), [], `seed ${seed}`);
-    const change = asked.kept.length === 0 ? asked : await plan(exports, dropAll(asked.kept));
-    if (isExpected(change.problems)) {
-      await Deno.remove(folder, { recursive: true });
-      refused++;
-      continue;
+/** Applies both migrations, with rows in between. Returns the database, or the error of the rows. */
+async function migrateFilled(
+  server: TestPostgres,
+  index: number,
+  { folder, before, after, second }: GeneratedCase,
+): Promise<unknown> {
+  return await withDatabase(server, `filled${index}`, async (client, database) => {
+    const target = { migrationsFolder: folder, database };
+    await runMigrations(target);
+    for (const statement of insertRows(before, 11)) await client.unsafe(statement);
+    const count = async () => {
+      const tables = before.tables.map(({ schema = "public", name }) => `"${schema}"."${name}"`);
+      return await Promise.all(
+        tables.map(async (table) =>
+          (await client.unsafe(`SELECT count(*)::int AS n FROM ${table}`))[0].n
+        ),
+      );
+    };
+    const present = await count();
+    await second();
+    const error = await runMigrations(target).then(() => undefined, (error: Error) => error);
+    assertEquals(await count(), present);
+    if (error !== undefined) return error;
+    for (const statement of insertRows(after, 21)) await client.unsafe(statement);
+    for (const query of countRepeated(after)) {
+      assertEquals([...await client.unsafe(query)], [{ n: "0" }], query);
     }
-    assertEquals(change.problems, [], `seed ${seed}`);
-    await writeMigration(folder, "0002_b.sql", change);
-    const again = await plan(exports, NO_DECISIONS);
-    assertEquals([again.steps, again.problems, again.kept], [[], [], []], `seed ${seed}`);
-    const migrated = await describe(async (_, database) => {
-      await runMigrations({ migrationsFolder: folder, database } as never);
-    });
-    const direct = await describe(async (pglite) => {
-      for (const sql of listCreateStatements(findDeclaredObjects(exports))) await pglite.exec(sql);
-    });
-    assertEquals(migrated, direct, `seed ${seed}`);
-    await Deno.remove(folder, { recursive: true });
+    return await describe(client);
+  });
+}
+
+interface GeneratedCase {
+  readonly folder: string;
+  readonly before: SchemaModel;
+  readonly after: SchemaModel;
+  /** Writes the second migration. */
+  readonly second: () => Promise<void>;
+}
+
+/** Errors of rows: a value is missing, too long, no number, not unique. */
+const ROW_ERROR = /SQLSTATE (22001|22003|22P02|22007|22008|23502|23505|23514|42804)/;
+
+Deno.test("planDifference() leads to the database of the schema for generated changes of filled tables", async () => {
+  let refused = 0;
+  const server = await startPostgres({ settings: ["timezone=America/New_York"] });
+  try {
+    for (let index = 0; index < CASES; index++) {
+      const seed = testSeed + index;
+      const random = createRandom(seed);
+      const before = createSchema(random);
+      const after = changeSchema(random, before);
+      const folder = await Deno.makeTempDir({ prefix: "trellis-schema-" });
+      const plan = (schema: unknown[], decisions: Decisions, isFirst = false) =>
+        planDifference({
+          migrationsFolder: isFirst ? undefined : folder,
+          exports: schema,
+          decisions,
+        });
+      const exports = Object.values(buildSchema(after));
+      await writeMigration(
+        folder,
+        "a",
+        await plan(Object.values(buildSchema(before)), NO_DECISIONS, true),
+      );
+      const asked = await plan(exports, NO_DECISIONS);
+      // without decisions nothing is lost
+      assertEquals(asked.steps.filter(({ sql }) => sql.includes("DROP TABLE")), [], `seed ${seed}`);
+      const change = asked.kept.length === 0 ? asked : await plan(exports, dropAll(asked.kept));
+      if (isExpected(change.problems)) {
+        await Deno.remove(folder, { recursive: true });
+        refused++;
+        continue;
+      }
+      assertEquals(change.problems, [], `seed ${seed}`);
+      const second = () => writeMigration(folder, "b", change);
+      const migrated = await migrateFilled(server, index, { folder, before, after, second });
+      const again = await plan(exports, NO_DECISIONS);
+      assertEquals([again.steps, again.problems, again.kept], [[], [], []], `seed ${seed}`);
+      if (migrated instanceof Error) assertMatch(migrated.message, ROW_ERROR, `seed ${seed}`);
+      else {
+        const direct = await withDatabase(server, `direct${index}`, async (client) => {
+          for (const sql of listCreateStatements(findDeclaredObjects(exports))) {
+            await client.unsafe(sql);
+          }
+          return await describe(client);
+        });
+        assertEquals(migrated, direct, `seed ${seed}`);
+      }
+      await Deno.remove(folder, { recursive: true });
+    }
+  } finally {
+    await server.stop();
   }
   assert(refused * 4 <= CASES, `${refused} of ${CASES} changes were refused`);
 });

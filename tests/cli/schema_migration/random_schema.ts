@@ -27,7 +27,14 @@ interface TableModel {
 export interface SchemaModel {
   readonly moods: readonly string[];
   readonly tables: readonly TableModel[];
+  /** Options of the view `first_ids` of the first table. */
+  readonly view: pg.ViewWithConfig;
 }
+
+const VIEWS: readonly pg.ViewWithConfig[] = [
+  { securityBarrier: false, checkOption: "cascaded", securityInvoker: false },
+  { securityBarrier: true, checkOption: "local", securityInvoker: true },
+];
 
 type Builder = pg.PgColumnBuilderBase;
 type Mood = pg.PgEnum<[string, ...string[]]>;
@@ -37,35 +44,95 @@ interface ColumnType {
   readonly value?: unknown;
   /** Types to which a column can change. */
   readonly next?: readonly string[];
+  /** Value of the row `n` in SQL; none if the column fills itself. */
+  readonly row?: string;
 }
 
+const INSTANT = "(timestamp '2026-01-01 23:30' + n * interval '1 hour')";
+
 const TYPES: Readonly<Record<string, ColumnType>> = {
-  text: { build: (name) => pg.text(name), value: "it's", next: ["varchar20"] },
-  varchar20: { build: (name) => pg.varchar(name, { length: 20 }), value: "a", next: ["text"] },
-  char4: { build: (name) => pg.char(name, { length: 4 }), value: "abcd", next: ["text"] },
-  smallint: { build: (name) => pg.smallint(name), value: -1, next: ["integer", "bigint"] },
-  integer: { build: (name) => pg.integer(name), value: 7, next: ["bigint", "text", "numeric"] },
-  bigint: { build: (name) => pg.bigint(name, { mode: "bigint" }), value: 9n, next: ["integer"] },
-  numeric: { build: (name) => pg.numeric(name, { precision: 9, scale: 2 }), value: "1.50" },
-  real: { build: (name) => pg.real(name), value: 1.5, next: ["double"] },
-  double: { build: (name) => pg.doublePrecision(name), value: 2.25 },
-  boolean: { build: (name) => pg.boolean(name), value: false },
-  uuid: { build: (name) => pg.uuid(name), value: sql`gen_random_uuid()`, next: ["text"] },
-  date: { build: (name) => pg.date(name), value: sql`current_date`, next: ["timestamp"] },
-  time: { build: (name) => pg.time(name), value: "10:00:00" },
-  timestamp: { build: (name) => pg.timestamp(name), value: sql`now()`, next: ["timestamptz"] },
+  text: { build: (name) => pg.text(name), value: "it's", next: ["varchar20"], row: "'row ' || n" },
+  varchar20: {
+    build: (name) => pg.varchar(name, { length: 20 }),
+    value: "a",
+    next: ["text", "char4"],
+    row: "'row ' || n",
+  },
+  char4: {
+    build: (name) => pg.char(name, { length: 4 }),
+    value: "abcd",
+    next: ["text"],
+    row: "'r' || n",
+  },
+  smallint: {
+    build: (name) => pg.smallint(name),
+    value: -1,
+    next: ["integer", "bigint", "identity"],
+    row: "n",
+  },
+  integer: {
+    build: (name) => pg.integer(name),
+    value: 7,
+    next: ["bigint", "text", "numeric", "identity"],
+    row: "n",
+  },
+  bigint: {
+    build: (name) => pg.bigint(name, { mode: "bigint" }),
+    value: 9n,
+    next: ["integer"],
+    row: "n",
+  },
+  numeric: {
+    build: (name) => pg.numeric(name, { precision: 9, scale: 2 }),
+    value: "1.50",
+    row: "n",
+  },
+  real: { build: (name) => pg.real(name), value: 1.5, next: ["double"], row: "n" },
+  double: { build: (name) => pg.doublePrecision(name), value: 2.25, row: "n" },
+  boolean: { build: (name) => pg.boolean(name), value: false, row: "n > 12" },
+  uuid: {
+    build: (name) => pg.uuid(name),
+    value: sql`gen_random_uuid()`,
+    next: ["text"],
+    row: "gen_random_uuid()",
+  },
+  date: {
+    build: (name) => pg.date(name),
+    value: sql`current_date`,
+    next: ["timestamp", "timestamptz"],
+    row: "date '2026-01-01' + n",
+  },
+  time: { build: (name) => pg.time(name), value: "10:00:00", row: "time '10:00'" },
+  timestamp: {
+    build: (name) => pg.timestamp(name),
+    value: sql`now()`,
+    next: ["timestamptz"],
+    row: INSTANT,
+  },
   timestamptz: {
     build: (name) => pg.timestamp(name, { withTimezone: true, precision: 3 }),
     value: sql`now()`,
+    next: ["timestamp", "date"],
+    row: `${INSTANT} AT TIME ZONE 'UTC'`,
   },
-  interval: { build: (name) => pg.interval(name), value: "1 day" },
-  json: { build: (name) => pg.json(name), value: { a: 1 }, next: ["jsonb"] },
-  jsonb: { build: (name) => pg.jsonb(name), value: { a: ["it's"] }, next: ["json"] },
-  mood: { build: (name, mood) => mood(name), value: "calm", next: ["text"] },
-  texts: { build: (name) => pg.text(name).array(), value: ["a", "b c"] },
-  moods: { build: (name, mood) => mood(name).array() },
-  inet: { build: (name) => pg.inet(name) },
-  serial: { build: (name) => pg.serial(name) },
+  interval: { build: (name) => pg.interval(name), value: "1 day", row: "interval '1 day'" },
+  json: { build: (name) => pg.json(name), value: { a: 1 }, next: ["jsonb"], row: "'{}'::json" },
+  jsonb: {
+    build: (name) => pg.jsonb(name),
+    value: { a: ["it's"] },
+    next: ["json"],
+    row: "'{}'::jsonb",
+  },
+  mood: {
+    build: (name, mood) => mood(name),
+    value: "calm",
+    next: ["text"],
+    row: "'glad'::public.mood",
+  },
+  texts: { build: (name) => pg.text(name).array(), value: ["a", "b c"], row: "ARRAY['a']" },
+  moods: { build: (name, mood) => mood(name).array(), row: "ARRAY['glad']::public.mood[]" },
+  inet: { build: (name) => pg.inet(name), row: "inet '127.0.0.1'" },
+  serial: { build: (name) => pg.serial(name), next: ["identity"] },
   identity: { build: (name) => pg.integer(name).generatedAlwaysAsIdentity({ startWith: 5 }) },
   generated: { build: (name) => pg.text(name).generatedAlwaysAs(sql`(id * 2)::text`) },
 };
@@ -84,7 +151,7 @@ const INDEXABLE = new Set([
 /** Creates a schema. */
 export function createSchema(random: Random): SchemaModel {
   const names = ["notes", "Tags", "users"].slice(0, 1 + random.below(3));
-  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [] };
+  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [], view: random.pick(VIEWS) };
   return names.reduce((schema, name) => addTable(random, schema, name), empty);
 }
 
@@ -122,7 +189,8 @@ function column(random: Random, name: string): ColumnModel {
 export function changeSchema(random: Random, schema: SchemaModel): SchemaModel {
   const moods = random.chance(0.3) ? ["shy", ...schema.moods, "wild"] : schema.moods;
   const tables = schema.tables.map((table) => changeTable(random, table));
-  const changed = { moods, tables };
+  const view = random.pick(VIEWS);
+  const changed = { moods, tables, view };
   return random.chance(0.3) ? addTable(random, changed, "extra") : changed;
 }
 
@@ -130,7 +198,11 @@ function changeTable(random: Random, table: TableModel): TableModel {
   const columns = table.columns.filter(() => !random.chance(0.15)).map((each) =>
     changeColumn(random, each)
   );
-  if (random.chance(0.4)) columns.push(column(random, "added"));
+  if (random.chance(0.4)) {
+    const added = column(random, "added");
+    // rows have no value in a required column without a default
+    columns.push(random.chance(0.8) ? { ...added, isRequired: false } : added);
+  }
   const indexed = columns.filter(({ type }) => INDEXABLE.has(type)).map(({ name }) => name);
   return {
     ...table,
@@ -156,7 +228,7 @@ function changeColumn(random: Random, old: ColumnModel): ColumnModel {
 }
 
 /** Builds the objects of drizzle, as the modules of a project export them. */
-export function buildSchema({ moods, tables }: SchemaModel): Record<string, unknown> {
+export function buildSchema({ moods, tables, view }: SchemaModel): Record<string, unknown> {
   const mood = pg.pgEnum("mood", moods as [string, ...string[]]);
   const app = pg.pgSchema("app");
   const built = new Map<string, pg.PgTable>();
@@ -171,7 +243,29 @@ export function buildSchema({ moods, tables }: SchemaModel): Record<string, unkn
     ]) as Record<string, Builder>;
     built.set(table.name, define(table.name, columns, (own) => buildRules(table, own as never)));
   }
-  return { mood, app, ...Object.fromEntries(built) };
+  const [first] = built.values() as Iterable<pg.PgTable & { id: pg.PgColumn }>;
+  const ids = pg.pgView("first_ids").with(view).as((qb) => qb.select({ id: first.id }).from(first));
+  return { mood, app, ids, ...Object.fromEntries(built) };
+}
+
+/** Returns statements that insert three rows into each table, with ids from a number on. */
+export function insertRows({ tables }: SchemaModel, firstId: number): string[] {
+  return tables.map(({ schema = "public", name, columns }) => {
+    const filled = columns.filter(({ type }) => TYPES[type].row !== undefined);
+    const names = ["id", ...filled.map((each) => `"${each.name}"`)];
+    const values = ["n", ...filled.map(({ type }) => TYPES[type].row)];
+    return `INSERT INTO "${schema}"."${name}" (${names}) SELECT ${values} ` +
+      `FROM generate_series(${firstId}, ${firstId + 2}) AS n`;
+  });
+}
+
+/** Returns queries that count values of identity columns which a table has twice. */
+export function countRepeated({ tables }: SchemaModel): string[] {
+  return tables.flatMap(({ schema = "public", name, columns }) =>
+    columns.filter(({ type }) => type === "identity").map((each) =>
+      `SELECT count("${each.name}") - count(DISTINCT "${each.name}") AS n FROM "${schema}"."${name}"`
+    )
+  );
 }
 
 function buildReference(target: pg.PgTable, { onDelete }: TableModel): Builder {
@@ -200,8 +294,10 @@ function buildRules(
   const [first] = table.indexes;
   return [
     ...table.indexes.map((name, index) =>
-      index % 2 === 0
-        ? pg.index(`${table.name}_${name}_idx`).on(own[name].desc())
+      index % 3 === 0
+        ? pg.index(`${table.name}_${name}_idx`).on(own[name].desc()).concurrently()
+        : index % 3 === 1
+        ? pg.index(`${table.name}_${name}_idx`).on(sql`coalesce(${own[name]}) desc nulls last`)
         : pg.index(`${table.name}_${name}_idx`).on(own[name]).where(sql`${own.id} > 3`)
     ),
     ...table.check === undefined

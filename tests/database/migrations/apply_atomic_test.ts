@@ -11,7 +11,7 @@ import {
 
 function planned(...statements: string[]): PlannedMigration {
   return {
-    file: { tag: "0001_a", hash: "h", sql: "", statements: [] },
+    file: { tag: "0001_a", path: "0001_a.sql", hash: "h", sql: "", statements: [] },
     steps: statements.map((sql) => ({ sql, hash: sql, run: "transactional", line: 1 })),
     atomic: true,
     findings: [],

@@ -18,7 +18,8 @@ import { startPostgres } from "../../support/postgres.ts";
 
 function planned(tag: string, more: { atomic?: boolean; sql?: string } = {}): PlannedMigration {
   const { atomic = true, sql = "SELECT 1" } = more;
-  return { file: { tag, hash: "", sql, statements: [] }, steps: [], atomic, findings: [] };
+  const file = { tag, path: `${tag}.sql`, hash: "", sql, statements: [] };
+  return { file, steps: [], atomic, findings: [] };
 }
 
 Deno.test("groupMigrations() puts neighbours that are atomic into one group", () => {

@@ -240,10 +240,35 @@ Deno.test("planSteps() makes a file one transaction unless a statement or a line
   }
 });
 
+Deno.test("planSteps() warns of a file with comments only, as drizzle-kit writes it", () => {
+  const { steps, atomic, findings } = plan("-- Custom SQL migration file\n/* here */\n");
+  assertEquals([steps, atomic], [[], true]);
+  assertEquals(findings.map(({ severity, rule }) => [severity, rule]), [[
+    "warning",
+    "migration-empty",
+  ]]);
+});
+
+Deno.test("readMigrationFolder() reads <name>/migration.sql beside files, in the order of the numbers", () => {
+  const files = {
+    "20250102000000_b/migration.sql": "SELECT 2;",
+    "20250102000000_b/snapshot.json": "{}",
+    "20250101000000_a/migration.sql": "SELECT 1;",
+    "0001_first.sql": "SELECT 0;",
+    "migration_lock.toml": "",
+  };
+  const { files: read, hasJournal, unlisted } = withFolder(files, readMigrationFolder);
+  assertEquals([hasJournal, unlisted], [false, []]);
+  assertEquals(read.map(({ tag, path, sql }) => [tag, path, sql]), [
+    ["0001_first", "0001_first.sql", "SELECT 0;"],
+    ["20250101000000_a", "20250101000000_a/migration.sql", "SELECT 1;"],
+    ["20250102000000_b", "20250102000000_b/migration.sql", "SELECT 2;"],
+  ]);
+});
+
 Deno.test("planSteps() finds everything that it cannot run, by line and column", () => {
   const cases: [sql: string, found: string[]][] = [
     ["", ["0001_a.sql contains no statement"]],
-    ["-- nothing yet\n/* here */", ["0001_a.sql contains no statement"]],
     ["BEGIN; SELECT 1; COMMIT; COMMIT", ["1:26 COMMIT"]],
     ["CREATE TABLE a (id int);\n  COMMIT; CREATE TABLE b (id int);\nBEGIN", [
       "2:3 COMMIT",

@@ -9,7 +9,7 @@ import {
 } from "../../../database/migrations/plan.ts";
 
 function file(tag: string, sql = "SELECT 1"): MigrationFile {
-  return { tag, sql, hash: hashText(sql), statements: [] };
+  return { tag, path: `${tag}.sql`, sql, hash: hashText(sql), statements: [] };
 }
 
 function numbered(...files: MigrationFile[]): MigrationFolder {

@@ -22,7 +22,7 @@ function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
   return {
-    file: { tag: TAG, hash: "h", sql: "", statements: [] },
+    file: { tag: TAG, path: `${TAG}.sql`, hash: "h", sql: "", statements: [] },
     steps,
     atomic: false,
     findings: [],

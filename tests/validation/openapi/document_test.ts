@@ -11,9 +11,9 @@ import {
   buildOpenApiDocument,
   createMultipartParser,
   defineApiHandler,
-  type DefineApiHandlerOptions,
   type OpenApiDocument,
 } from "../../../validation/mod.ts";
+import type { AnyOptions } from "../../../validation/check_options.ts";
 
 const INFO = { title: "Notes", version: "1.0.0", description: "Keeps notes" };
 const OK: ProxyResult = { statusCode: 200, body: "" };
@@ -24,8 +24,7 @@ type Json = any;
 function route(
   method: string,
   path: string,
-  // deno-lint-ignore no-explicit-any
-  options: DefineApiHandlerOptions<any, any, any, any> = {},
+  options: AnyOptions = {},
 ): ApiRoute {
   return { method, path, operation: defineApiHandler(options)(() => OK).operation };
 }
@@ -142,6 +141,64 @@ Deno.test("buildOpenApiDocument() describes inputs, answer, failures and securit
     [...schemas.ApiError.required, "errors"],
   );
   assertEquals(document.tags, [{ name: "notes" }]);
+});
+
+Deno.test("buildOpenApiDocument() describes headers and cookies of requests, headers of responses, and webhooks", async () => {
+  const headers = z.object({
+    "x-tenant": z.uuid().describe("The tenant"),
+    "x-page": z.coerce.number().default(1),
+  });
+  const document = await build(
+    route("POST", "/notes", {
+      headers,
+      cookies: z.object({ theme: z.enum(["light", "dark"]).optional() }),
+      responses: {
+        201: {
+          body: Note,
+          headers: z.object({ location: z.string(), "x-left": z.int().optional() }),
+        },
+        302: { headers: z.object({ location: z.string() }) },
+      },
+    }),
+    route("POST", "/hooks/{id}", {
+      schema: Note.pick({ title: true }),
+      openapi: { webhook: "note.created" },
+    }),
+  );
+  const { parameters, responses } = document.paths["/notes"].post;
+  assertEquals(parameters.map((p: Json) => [p.name, p.in, p.required, p.description]), [
+    ["x-tenant", "header", true, "The tenant"],
+    ["x-page", "header", false, undefined],
+    ["theme", "cookie", false, undefined],
+  ]);
+  assertEquals(responses[201].headers.location, { required: true, schema: { type: "string" } });
+  assertEquals(responses[201].headers["x-left"].required, false);
+  assertEquals([Object.keys(responses[302].headers), "content" in responses[302]], [
+    ["location"],
+    false,
+  ]);
+  assertEquals("400" in responses, true);
+  assertEquals(Object.keys(document.paths), ["/notes"]);
+  const hook = document.webhooks["note.created"].post;
+  assertEquals(hook.parameters, undefined);
+  assertEquals(hook.requestBody.content["application/json"].schema.required, ["title"]);
+});
+
+Deno.test("buildOpenApiDocument() describes conditional requests", async () => {
+  const document = await build(
+    route("GET", "/body", { etag: true, responseSchema: Note }),
+    route("PUT", "/version", { etag: () => 1, headers: z.object({ "if-match": z.string() }) }),
+    route("PATCH", "/version", { etag: () => 1 }),
+  );
+  const read = ({ parameters, responses }: Json) => [
+    parameters.map((p: Json) => [p.name, p.required]),
+    [304, 412].map((status) => status in responses),
+    Object.keys(responses[200].headers ?? {}),
+  ];
+  const { "/body": body, "/version": version } = document.paths;
+  assertEquals(read(body.get), [[["If-None-Match", false]], [true, true], ["ETag"]]);
+  assertEquals(read(version.put), [[["if-match", true]], [false, true], []]);
+  assertEquals(read(version.patch), [[["If-Match", false]], [false, true], []]);
 });
 
 Deno.test("buildOpenApiDocument() describes an operation that declares nothing", async () => {

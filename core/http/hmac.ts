@@ -1,5 +1,5 @@
-import { decodeBase64 } from "../../core/http/base64.ts";
-import { timingSafeEqual } from "../../core/http/timing_safe_equal.ts";
+import { decodeBase64 } from "./base64.ts";
+import { timingSafeEqual } from "./timing_safe_equal.ts";
 import { builtinModule } from "../../env/builtin_module.ts";
 
 /** A hash algorithm for webhook signatures. */

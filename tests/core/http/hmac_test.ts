@@ -9,7 +9,7 @@ import {
   setHmacEngine,
   verifyHmac,
   webHmac,
-} from "../../../auth/webhooks/hmac.ts";
+} from "../../../core/http/hmac.ts";
 import { testSeed } from "../../support/seed.ts";
 import { anyCharacter } from "../../support/any_character.ts";
 

@@ -1,0 +1,99 @@
+import { ConfigurationError, PreconditionFailedError } from "../../errors/http_errors.ts";
+import { getHeader, getMethod } from "./api_event.ts";
+import { encodeBase64Url } from "./base64.ts";
+import type { ApiEvent, ProxyResult } from "./lambda.ts";
+import { nameIn } from "./proxy_result.ts";
+
+/** The version of a resource: anything that changes with each change of it. */
+export type ResourceVersion = string | number | bigint | Date;
+
+/** Option `etag` of a handler. */
+export type EtagOption<TParams = never> =
+  | true
+  | ((
+    params: TParams,
+  ) => ResourceVersion | undefined | Promise<ResourceVersion | undefined>);
+
+type Run<TParams> = (params: TParams) => Promise<ProxyResult>;
+
+/** What compression adds to a tag. No version contains a plus sign, which is percent-encoded. */
+const ENCODING = /\+(?:br|gzip)"$/;
+
+/** Marks the representation of a tag: each encoding of a body has its own tag (RFC 9110, section 8.8.3.3). */
+export function addToTag(tag: string, encoding: string): string {
+  return tag.endsWith('"') ? `${tag.slice(0, -1)}+${encoding}"` : tag;
+}
+
+/**
+ * Adds conditional requests to a handler (RFC 9110, section 13). Responses of GET and HEAD get an `ETag`, and are answered
+ * with 304 if the client has them. With a version, other requests are refused with 412 if `If-Match` names another one.
+ *
+ * @param run Runs the handler.
+ * @param etag The handler's option.
+ * @returns Runs the handler if the conditions are met.
+ */
+export function withConditions<TParams extends { event: ApiEvent }>(
+  run: Run<TParams>,
+  etag: EtagOption<TParams> | undefined,
+): Run<TParams> {
+  if (etag === undefined) return run;
+  return async function runIfMatching(params) {
+    const { event } = params;
+    const isRead = /^(?:GET|HEAD)$/.test(getMethod(event));
+    const ifMatch = getHeader(event, "If-Match", "if-match");
+    const ifNoneMatch = getHeader(event, "If-None-Match", "if-none-match");
+    if (etag === true && !isRead && (ifMatch ?? ifNoneMatch) !== undefined) {
+      throw new ConfigurationError(
+        `etag: true cannot check the condition of a ${
+          getMethod(event)
+        } request: set a function that returns the version`,
+      );
+    }
+
+    function check(tag: string | undefined): boolean {
+      if (ifMatch !== undefined && !isListed(ifMatch, tag)) throw new PreconditionFailedError();
+      const isKnown = ifNoneMatch !== undefined && isListed(ifNoneMatch, tag, true);
+      if (isKnown && !isRead) throw new PreconditionFailedError();
+      return isKnown;
+    }
+
+    const version = etag === true ? undefined : await etag(params);
+    const tag = version === undefined ? undefined : toTag(version);
+    if (etag !== true && check(tag)) return toNotModified({ ETag: tag! });
+    const result = await run(params);
+    if (!isRead || result.statusCode !== 200) return result;
+    const own = nameIn(result.headers ?? {}, "ETag");
+    const sent = own === undefined ? tag ?? await hashBody(result) : String(result.headers![own]);
+    const headers = { ...result.headers, [own ?? "ETag"]: sent };
+    return etag === true && check(sent) ? toNotModified(headers) : { ...result, headers };
+  };
+}
+
+function toTag(version: ResourceVersion): string {
+  return `"${encodeURIComponent(String(version instanceof Date ? version.getTime() : version))}"`;
+}
+
+async function hashBody({ body }: ProxyResult): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body ?? ""));
+  return `"${encodeBase64Url(new Uint8Array(digest, 0, 16))}"`;
+}
+
+/** Checks a list of tags; `*` is any version of a resource that exists. A weak comparison ignores the prefix `W/`. */
+function isListed(list: string, tag: string | undefined, isWeak = false): boolean {
+  if (tag === undefined) return false;
+  if (list.trim() === "*") return true;
+  const compared = isWeak ? tag.replace(/^W\//, "") : tag;
+  const listed = list.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return !compared.startsWith("W/") &&
+    listed.some((each) =>
+      (isWeak ? each.replace(/^W\//, "") : each).replace(ENCODING, '"') === compared
+    );
+}
+
+/** Headers of a body, which a 304 does not have. */
+const OF_BODY = /^content-(?:type|length|encoding|disposition)$/i;
+
+function toNotModified(headers: NonNullable<ProxyResult["headers"]>): ProxyResult {
+  const kept = Object.entries(headers).filter(([name]) => !OF_BODY.test(name));
+  return { statusCode: 304, headers: Object.fromEntries(kept), body: "" };
+}
