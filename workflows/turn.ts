@@ -7,7 +7,6 @@ import { getReason } from "../core/triggers/trigger_failure.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
-import type { StandardSchema } from "../env/standard_schema.ts";
 import { findInCauseChain } from "../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { describeFailure } from "../jobs/end_attempt.ts";
@@ -25,7 +24,12 @@ import {
   prepareStart,
 } from "./start_workflow.ts";
 import { readStep } from "./step.ts";
-import type { WorkflowDefinition, WorkflowParams } from "./workflow.ts";
+import type {
+  AnyWorkflow,
+  WaitForOptions,
+  WorkflowDefinition,
+  WorkflowParams,
+} from "./workflow.ts";
 import { WorkflowCodeError, WorkflowStepError } from "./workflow_errors.ts";
 
 /** How far a turn came. A `broken` one could not go on, and its job is tried again. */
@@ -67,10 +71,8 @@ interface StepWork {
   readonly run: (tx: TransactionClient) => unknown;
 }
 
-/** Sends what a step has done back. */
-interface Undo extends Omit<StepWork, "kind" | "label" | "run"> {
-  readonly run: (tx: TransactionClient) => unknown;
-}
+/** Takes back what a step has done. */
+type Undo = Omit<StepWork, "kind" | "label">;
 
 /** Most entries of a workflow: each turn reads all of them. */
 const MAX_ENTRIES = 10_000;
@@ -238,15 +240,26 @@ export class Turn implements OperationObserver {
     return Math.floor(clock?.now() ?? row.nowMs + performance.now() - this.#loadedAt);
   }
 
+  /** Returns the scope of the calling code, which is no step: an operation within one would be lost. */
   #currentScope(label: string): Scope {
-    const place = currentPlace();
-    if (place === undefined) {
-      throw new WorkflowCodeError(`${label} was called outside of its workflow`);
-    }
-    if (place.step === undefined) return place.scope;
-    const message = `${label} was called within step "${place.step}": steps cannot contain steps`;
-    this.onMisuse(message);
-    throw new WorkflowCodeError(message);
+    const scope = getScope(label);
+    const { step } = currentPlace()!;
+    if (step === undefined) return scope;
+    throw new WorkflowCodeError(
+      `${label} was called within step "${step}": steps cannot contain steps`,
+    );
+  }
+
+  /** Stops the workflow when a call is wrong, also if its code catches the error. */
+  #guard<A extends unknown[], R>(call: (...args: A) => R): (...args: A) => R {
+    return (...args) => {
+      try {
+        return call(...args);
+      } catch (error) {
+        this.#fail(error);
+        throw error;
+      }
+    };
   }
 
   #createParams(input: unknown): WorkflowParams<unknown> {
@@ -257,19 +270,25 @@ export class Turn implements OperationObserver {
       version: row.version,
       signal,
       metadata,
-      step: (name: string, ...rest: readonly unknown[]) => this.#step(name, rest),
-      sleep: (seconds) => {
+      step: this.#guard((name: string, ...rest: readonly unknown[]) => this.#step(name, rest)),
+      sleep: this.#guard((seconds: number) => {
         checkNumber("sleep", seconds);
-        return this.#sleep(`sleep`, (now) => now + seconds * 1000);
-      },
-      sleepUntil: (time) => this.#sleep("sleepUntil", () => new Date(time).getTime()),
-      waitFor: (name: string, options = {}) => this.#waitFor(name, options),
-      child: (workflow, childInput) => this.#child(workflow.definition, childInput),
-      all: (members: readonly unknown[]) => this.#all(members),
-      now: () => new Date(getScope("now").lastMs),
-      random: () => getScope("random").random(row.id),
-      uuid: () => this.#uuid(),
-      patched: (name) => this.#patched(name),
+        return this.#sleep("sleep", (now) => now + seconds * 1000);
+      }),
+      sleepUntil: this.#guard((time: Date | number) =>
+        this.#sleep("sleepUntil", () => new Date(time).getTime())
+      ),
+      waitFor: this.#guard((name: string, options: WaitForOptions = {}) =>
+        this.#waitFor(name, options)
+      ),
+      child: this.#guard((workflow: AnyWorkflow, childInput: unknown) =>
+        this.#child(workflow.definition, childInput)
+      ),
+      all: this.#guard((members: readonly unknown[]) => this.#all(members)),
+      now: this.#guard(() => new Date(getScope("now").lastMs)),
+      random: this.#guard(() => getScope("random").random(row.id)),
+      uuid: this.#guard(() => this.#uuid()),
+      patched: this.#guard((name: string) => this.#patched(name)),
     } as WorkflowParams<unknown>;
   }
 
@@ -286,13 +305,12 @@ export class Turn implements OperationObserver {
     scope.next++;
     if (entry !== undefined && (entry.kind !== kind || entry.name !== name)) {
       const now = describe({ kind, name });
-      const message =
+      throw new WorkflowCodeError(
         `At position ${key} ${
           describe(entry)
         } was recorded, and the code now has ${now}: the code has ` +
-        "changed while the workflow runs. Use patched or version, or release the former code";
-      this.onMisuse(message);
-      throw new WorkflowCodeError(message);
+          "changed while the workflow runs. Use patched or version, or release the former code",
+      );
     }
     return { key, entry };
   }
@@ -501,7 +519,7 @@ export class Turn implements OperationObserver {
 
   #waitFor(
     name: string,
-    { timeoutSeconds, schema }: { timeoutSeconds?: number; schema?: StandardSchema },
+    { timeoutSeconds, schema }: WaitForOptions,
   ): Promise<unknown> {
     const label = `waitFor "${name}"`;
     const scope = this.#currentScope(label);

@@ -206,7 +206,8 @@ export async function retryWorkflow(client: JobClient, id: string): Promise<bool
     const goOn = async (condition: PlainSql): Promise<string | undefined> => {
       const [workflow] = await runSqlRows<{ name: string }>(
         tx,
-        sql`update "trellis_workflows" set "state" = 'running', "finished_at" = null
+        sql`update "trellis_workflows" set "state" = 'running', "finished_at" = null,
+        "error" = case when "mode" = 'undo' then "error" end
         where "id" = ${id}::uuid and ${condition} returning "name"`,
       );
       return workflow?.name;
