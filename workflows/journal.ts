@@ -3,8 +3,11 @@ import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { runSqlRows, type SqlClient } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { JobLeaseLostError } from "../jobs/job_errors.ts";
+import { getReason } from "../core/triggers/trigger_failure.ts";
+import { checkSize, toJson } from "../jobs/job_row.ts";
 import { sqlNow } from "../jobs/job_sql.ts";
 import type { WorkflowParent } from "./start_workflow.ts";
+import { WorkflowCodeError } from "./workflow_errors.ts";
 
 /** What an entry records. `patch` is a call of `patched`; `signal` waits for its `wait`. */
 export type EntryKind = "step" | "sleep" | "wait" | "child" | "patch" | "undo" | "signal";
@@ -173,4 +176,48 @@ export async function writeEntries(
     throw hasSqlState(error, [EXISTS]) ? new JobLeaseLostError(id) : error;
   });
   if (written.length < entries.length) throw new JobLeaseLostError(id);
+}
+
+/** Members of an entry that has just been created. */
+export const NEW_ENTRY = {
+  state: "pending",
+  attempts: 0,
+  result: null,
+  error: null,
+  wakeMs: null,
+  finishedMs: null,
+} as const satisfies Partial<Entry>;
+
+/**
+ * Describes an entry, or a call of the code, for messages.
+ *
+ * @returns `step "create"`, `waitFor "paid"`, `sleep`.
+ */
+export function describeEntry({ kind, name }: Pick<Entry, "kind" | "name">): string {
+  if (kind === "sleep") return name;
+  return `${kind === "wait" ? "waitFor" : kind === "patch" ? "patched" : kind} "${name}"`;
+}
+
+/**
+ * Writes a result as JSON.
+ *
+ * @param what What it is the result of, for the message.
+ * @param value The result.
+ * @returns JSON; null for `undefined`.
+ * @throws {WorkflowCodeError} If JSON cannot hold it, or it is too long.
+ */
+export function writeResult(what: string, value: unknown): string | null {
+  if (value === undefined) return null;
+  try {
+    const text = toJson(value, true);
+    checkSize(what, text);
+    return text;
+  } catch (error) {
+    throw new WorkflowCodeError(`${what} cannot be kept. ${getReason(error)}`, { cause: error });
+  }
+}
+
+/** Reads a result that {@link writeResult} has written. */
+export function readResult(text: string | null): unknown {
+  return text === null ? undefined : JSON.parse(text);
 }

@@ -79,7 +79,7 @@ export function createTurnRunner(definition: WorkflowDefinition): NonNullable<An
       if (error instanceof JobLeaseLostError || attempt < maxAttempts) throw error;
       // nothing would wake it any more
       const ending: Ending = { state: "stopped", output: null, error: describeFailure(error) };
-      await endWorkflow(job, row, { turn: undefined, ending });
+      if (!await endWorkflow(job, row, { turn: undefined, ending })) throw error;
       report(row, ending, metrics);
     }
   };

@@ -12,9 +12,18 @@ import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { describeFailure } from "../jobs/end_attempt.ts";
 import { JobLeaseLostError, PermanentJobError } from "../jobs/job_errors.ts";
 import type { JobSettings } from "../jobs/job_options.ts";
-import { checkSize, type NewJob, toJson } from "../jobs/job_row.ts";
+import type { NewJob } from "../jobs/job_row.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
-import { type Entry, type EntryKind, type WorkflowRow, writeEntries } from "./journal.ts";
+import {
+  describeEntry,
+  type Entry,
+  type EntryKind,
+  NEW_ENTRY,
+  readResult,
+  type WorkflowRow,
+  writeEntries,
+  writeResult,
+} from "./journal.ts";
 import { currentPlace, Operation, type OperationObserver, runAt, Scope } from "./scope.ts";
 import {
   createTurnJob,
@@ -226,7 +235,7 @@ export class Turn implements OperationObserver {
     if (left !== undefined && left.kind !== "patch" && !scope.isUndo) {
       throw new WorkflowCodeError(
         `It ended, but ${
-          describe(left)
+          describeEntry(left)
         } was recorded next: the code has changed. Use patched or version`,
       );
     }
@@ -304,10 +313,10 @@ export class Turn implements OperationObserver {
     }
     scope.next++;
     if (entry !== undefined && (entry.kind !== kind || entry.name !== name)) {
-      const now = describe({ kind, name });
+      const now = describeEntry({ kind, name });
       throw new WorkflowCodeError(
         `At position ${key} ${
-          describe(entry)
+          describeEntry(entry)
         } was recorded, and the code now has ${now}: the code has ` +
           "changed while the workflow runs. Use patched or version, or release the former code",
       );
@@ -405,7 +414,7 @@ export class Turn implements OperationObserver {
     const call = (tx: TransactionClient | undefined) =>
       runAt(place, async () => await work.run(tx as TransactionClient));
     const toEntry = (value: unknown): Entry => ({
-      ...NEW,
+      ...NEW_ENTRY,
       kind,
       key,
       name,
@@ -468,7 +477,7 @@ export class Turn implements OperationObserver {
     const text = describeFailure(error);
     const isLast = attempts >= retry.maxAttempts ||
       findInCauseChain(error, (link) => link instanceof PermanentJobError) !== undefined;
-    const entry: Entry = { ...NEW, kind, key, name, attempts, error: text };
+    const entry: Entry = { ...NEW_ENTRY, kind, key, name, attempts, error: text };
     if (isLast) {
       const failed: Entry = { ...entry, state: "failed", finishedMs: this.#now() };
       this.buffer.push(failed);
@@ -502,7 +511,7 @@ export class Turn implements OperationObserver {
       if (!(wakeMs - now <= MAX_SECONDS * 1000)) {
         return this.onMisuse(`${name} must end within ${MAX_SECONDS} seconds`);
       }
-      const known: Entry = entry ?? { ...NEW, kind: "sleep", key, name, wakeMs };
+      const known: Entry = entry ?? { ...NEW_ENTRY, kind: "sleep", key, name, wakeMs };
       if (this.#isDue(known)) {
         const finishedMs = Math.max(now, wakeMs);
         this.buffer.push({ ...known, state: "done", finishedMs });
@@ -574,7 +583,7 @@ export class Turn implements OperationObserver {
       const now = this.#now();
       const known: Entry = entry ??
         {
-          ...NEW,
+          ...NEW_ENTRY,
           kind,
           key,
           name,
@@ -680,7 +689,7 @@ export class Turn implements OperationObserver {
     scope.next++;
     if (!this.#isUndoing) {
       this.buffer.push({
-        ...NEW,
+        ...NEW_ENTRY,
         kind: "patch",
         key,
         name,
@@ -702,15 +711,6 @@ export interface ChildResult {
   readonly error: string | null;
 }
 
-const NEW = {
-  state: "pending",
-  attempts: 0,
-  result: null,
-  error: null,
-  wakeMs: null,
-  finishedMs: null,
-} as const satisfies Partial<Entry>;
-
 /** Returns the key of the job that wakes a workflow. */
 function timerKey(id: string, { key, wakeMs }: Pick<Entry, "key" | "wakeMs">): string {
   return `${id} ${key} ${wakeMs}`;
@@ -731,30 +731,10 @@ function isLost(error: unknown): boolean {
   ) !== undefined;
 }
 
-function describe({ kind, name }: Pick<Entry, "kind" | "name">): string {
-  if (kind === "sleep") return name;
-  return `${kind === "wait" ? "waitFor" : kind === "patch" ? "patched" : kind} "${name}"`;
-}
-
 /** Longest sleep or wait, in seconds. */
 const MAX_SECONDS = 366 * 86_400;
 
 function checkNumber(what: string, seconds: number): void {
   if (typeof seconds === "number" && seconds >= 0 && seconds <= MAX_SECONDS) return;
   throw new WorkflowCodeError(`${what} is ${seconds}: it must be 0 to ${MAX_SECONDS} seconds`);
-}
-
-function writeResult(what: string, value: unknown): string | null {
-  if (value === undefined) return null;
-  try {
-    const text = toJson(value, true);
-    checkSize(what, text);
-    return text;
-  } catch (error) {
-    throw new WorkflowCodeError(`${what} cannot be kept. ${getReason(error)}`, { cause: error });
-  }
-}
-
-function readResult(text: string | null): unknown {
-  return text === null ? undefined : JSON.parse(text);
 }
