@@ -17,7 +17,7 @@ export interface JobRunnerOptions {
 }
 
 /** Runs jobs and workflows on a clock that only moves when a test moves it. */
-export interface TestJobRunner extends AsyncDisposable {
+export interface TestJobRunner {
   /** Returns the time in milliseconds since 1970. */
   now(): number;
   /**
@@ -32,6 +32,8 @@ export interface TestJobRunner extends AsyncDisposable {
    * @param seconds Seconds.
    */
   advance(seconds: number): Promise<void>;
+  /** Stops the worker: `await using runner = await createJobRunner({ db, jobs });`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
