@@ -15,7 +15,13 @@ import { markDone } from "../jobs/run_attempt.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { cancelChildren } from "./cancel_workflow.ts";
-import { readEntries, readWorkflow, type WorkflowRow, writeEntries } from "./journal.ts";
+import {
+  readEntries,
+  readWorkflow,
+  type WorkflowMode,
+  type WorkflowRow,
+  writeEntries,
+} from "./journal.ts";
 import { insertSignal } from "./signal_workflow.ts";
 import {
   createTurnJob,
