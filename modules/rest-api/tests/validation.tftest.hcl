@@ -236,3 +236,13 @@ run "certificate_arn_of_a_name" {
 
   expect_failures = [var.certificate_arn]
 }
+
+run "minimum_compression_bytes_too_large" {
+  command = plan
+
+  variables {
+    minimum_compression_bytes = 10485761
+  }
+
+  expect_failures = [var.minimum_compression_bytes]
+}

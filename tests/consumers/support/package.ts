@@ -9,7 +9,10 @@ import { runOrThrow } from "../../../scripts/program.ts";
 export { BUILD_PACKAGES, DATABASE_PACKAGES };
 
 /** Kept between runs, so that an unchanged package is installed once. */
-export const CACHE: string = join(tmpdir(), "trellis-consumers");
+export const CACHE: string = join(
+  Deno.env.get("TRELLIS_TEST_CACHE") ?? tmpdir(),
+  "trellis-consumers",
+);
 /** The programs that use the package. */
 export const PROGRAMS: string = fileURLToPath(new URL("../programs", import.meta.url));
 /** The checkout. */

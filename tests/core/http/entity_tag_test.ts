@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as z from "zod";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
-import { type AnyOptions } from "../../../validation/check_options.ts";
+import type { AnyOptions } from "../../../validation/check_options.ts";
 import { defineApiHandler, reply } from "../../../validation/mod.ts";
 
 const quiet = { logging: { level: "SILENT" }, metrics: false, tracing: false } as const;
