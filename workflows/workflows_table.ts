@@ -14,38 +14,36 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 
-type Text<TName extends string> = PgTextBuilderInitial<TName, [string, ...string[]]>;
-
 /** The columns of {@link trellisWorkflows}. */
 export type WorkflowsTableColumns = {
   /** Primary key. */
   id: IsPrimaryKey<NotNull<PgUUIDBuilderInitial<"id">>>;
   /** Name of the workflow. */
-  name: NotNull<Text<"name">>;
+  name: NotNull<PgTextBuilderInitial<"name", [string, ...string[]]>>;
   /** Version of the code that started it. */
   version: NotNull<PgIntegerBuilderInitial<"version">>;
   /** `running`, `stopped`, `done`, `failed` or `cancelled`. */
-  state: NotNull<HasDefault<Text<"state">>>;
+  state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
   /** `run`, or `undo` and `cancel` while steps are taken back. */
-  mode: NotNull<HasDefault<Text<"mode">>>;
+  mode: NotNull<HasDefault<PgTextBuilderInitial<"mode", [string, ...string[]]>>>;
   /** JSON of the input. */
-  input: NotNull<Text<"input">>;
+  input: NotNull<PgTextBuilderInitial<"input", [string, ...string[]]>>;
   /** JSON of the result. */
-  output: Text<"output">;
+  output: PgTextBuilderInitial<"output", [string, ...string[]]>;
   /** Why it failed or stopped. */
-  error: Text<"error">;
+  error: PgTextBuilderInitial<"error", [string, ...string[]]>;
   /** The workflow that waits for it. */
   parentId: PgUUIDBuilderInitial<"parent_id">;
   /** Name of that workflow. */
-  parentName: Text<"parent_name">;
+  parentName: PgTextBuilderInitial<"parent_name", [string, ...string[]]>;
   /** Entry of that workflow. */
-  parentEntry: Text<"parent_entry">;
+  parentEntry: PgTextBuilderInitial<"parent_entry", [string, ...string[]]>;
   /** Time of the start. */
   startedAt: NotNull<PgTimestampBuilderInitial<"started_at">>;
   /** Time of the end. */
   finishedAt: PgTimestampBuilderInitial<"finished_at">;
   /** Correlation id of the request. */
-  correlationId: Text<"correlation_id">;
+  correlationId: PgTextBuilderInitial<"correlation_id", [string, ...string[]]>;
 };
 
 /** The columns of {@link trellisWorkflowEntries}. */
@@ -53,19 +51,19 @@ export type WorkflowEntriesTableColumns = {
   /** The workflow. */
   workflowId: NotNull<PgUUIDBuilderInitial<"workflow_id">>;
   /** Position in the workflow; primary key with the workflow. */
-  entry: NotNull<Text<"entry">>;
+  entry: NotNull<PgTextBuilderInitial<"entry", [string, ...string[]]>>;
   /** `step`, `sleep`, `wait`, `child`, `patch`, `undo` or `signal`. */
-  kind: NotNull<Text<"kind">>;
+  kind: NotNull<PgTextBuilderInitial<"kind", [string, ...string[]]>>;
   /** Name of the step or signal. */
-  name: NotNull<Text<"name">>;
+  name: NotNull<PgTextBuilderInitial<"name", [string, ...string[]]>>;
   /** `pending`, `done` or `failed`. */
-  state: NotNull<Text<"state">>;
+  state: NotNull<PgTextBuilderInitial<"state", [string, ...string[]]>>;
   /** Attempts of a step. */
   attempts: NotNull<HasDefault<PgIntegerBuilderInitial<"attempts">>>;
   /** JSON of the result. */
-  result: Text<"result">;
+  result: PgTextBuilderInitial<"result", [string, ...string[]]>;
   /** Error of the last failed attempt. */
-  error: Text<"error">;
+  error: PgTextBuilderInitial<"error", [string, ...string[]]>;
   /** Time until which it waits. */
   wakeAt: PgTimestampBuilderInitial<"wake_at">;
   /** Time at which it was recorded first. */
