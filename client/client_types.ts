@@ -87,22 +87,38 @@ export interface RawBody {
   stream: Response["body"];
 }
 
-/** The result of a call. */
-export type CallResult<Route, As extends ParseAs> =
-  | {
-    /** The body of a successful response. */
-    data: As extends keyof RawBody ? RawBody[As] : ResponseBody<Route, OkStatus>;
-    error?: never;
-    /** The response. */
-    response: Response;
-  }
-  | {
-    data?: never;
-    /** The body of an error. */
-    error: ResponseBody<Route, ErrorStatus<RouteStatus<Route>>>;
-    /** The response. */
-    response: Response;
-  };
+/** A successful response. */
+export interface OkResult<Status, Data> {
+  /** The status: `if (result.status === 201)` narrows the type of the data. */
+  status: Status extends number ? Status : number;
+  /** The body. */
+  data: Data;
+  error?: never;
+  /** The response. */
+  response: Response;
+}
+
+/** A response with an error. */
+export interface ErrorResult<Status, Failure> {
+  /** The status: `if (result.status === 409)` narrows the type of the error. */
+  status: Status extends number ? Status : number;
+  data?: never;
+  /** The body. */
+  error: Failure;
+  /** The response. */
+  response: Response;
+}
+
+/** The result of a call, by its status. */
+export type CallResult<Route, As extends ParseAs> = [RouteStatus<Route>] extends [never] ?
+    | OkResult<number, As extends keyof RawBody ? RawBody[As] : unknown>
+    | ErrorResult<number, unknown>
+  : {
+    [Status in RouteStatus<Route>]: Status extends OkStatus
+      ? OkResult<Status, As extends keyof RawBody ? RawBody[As] : ResponseBody<Route, Status>>
+      : Status extends ErrorStatus<Status> ? ErrorResult<Status, ResponseBody<Route, Status>>
+      : never;
+  }[RouteStatus<Route>];
 
 /** Calls the routes of one method. */
 export type CallMethod<Routes> = <Path extends keyof Routes & string, As extends ParseAs = "json">(

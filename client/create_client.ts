@@ -49,7 +49,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as 
  * Creates a client of an API. Its type parameter is the interface `routes` that `trellis generate
  * client` writes; routes add no code.
  *
- * A call returns `{ data, error, response }` with the types of the route. {@link unwrap} returns the
+ * A call returns `{ status, data, error, response }` with the types of the route by status. {@link unwrap} returns the
  * data or throws. A call that could not be sent rejects with the error of fetch. A call with a path parameter that is
  * missing, empty, `.` or `..` rejects with a `RangeError`: it would reach another route.
  *

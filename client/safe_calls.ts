@@ -17,12 +17,15 @@ interface UrlOptions {
 type QuerySerializer = (query: Record<string, unknown>) => string;
 
 /** Calls the routes of one method, like a method of openapi-fetch. */
-export type UnsafeCall = (path: string, options?: object) => Promise<unknown>;
+export type UnsafeCall = (
+  path: string,
+  options?: object,
+) => Promise<{ readonly response: Response }>;
 
 /**
  * Wraps a method of openapi-fetch, which neither checks values of path parameters nor encodes names of query parameters. A
  * URL parser removes the segments `.` and `..`, so that such a value calls another route. It does not send cookie parameters
- * either.
+ * either, and its results have no status of their own.
  *
  * @param call The method.
  * @returns The method. It rejects with a `RangeError` if a path parameter is missing, empty, `.` or `..`.
@@ -31,11 +34,12 @@ export function withSafeUrl(call: UnsafeCall): UnsafeCall {
   return async function callSafely(path, options) {
     const { params, querySerializer }: UrlOptions = options ?? {};
     checkPath(path, params?.path ?? {});
-    return await call(path, {
+    const result = await call(path, {
       ...options,
       ...params?.cookie && { params: withCookieHeader(params) },
       querySerializer: withEncodedNames(querySerializer),
     });
+    return { ...result, status: result.response.status };
   };
 }
 

@@ -6,7 +6,7 @@ import { runSqlRows } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
-import { FIRST_SHARDS, JOB_SHARDS } from "./job_row.ts";
+import { JOB_SHARDS, SHARDS } from "./job_row.ts";
 import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
@@ -95,12 +95,10 @@ const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
  * priority. From 0 on they are all shards.
  */
 function inShards(first: number, before: boolean): PlainSql {
-  const { high, normal, low } = FIRST_SHARDS;
-  const list = (from: number, count = JOB_SHARDS) =>
-    Array.from({ length: count }, (_, at) => from + at);
+  const { high, normal, low } = SHARDS;
   const shards = before
-    ? [...list(normal, first), ...list(low)]
-    : [...list(high), ...list(first, JOB_SHARDS - first), ...(first === 0 ? list(low) : [])];
+    ? [...normal.slice(0, first), ...low]
+    : [...high, ...normal.slice(first), ...(first === 0 ? low : [])];
   return sql`j."shard" = any(${`{${shards.join(",")}}`}::text::int[])`;
 }
 
@@ -237,15 +235,15 @@ const MAX_CLAIMS = 3;
 export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
 
 /**
- * Share of the claims after which the next plan is made. PostgreSQL keeps the plan of a prepared statement,
- * and for a small table that is to read all of it. The table grows with each job that is run.
+ * Claims of this process. After twice as many, the next plan is made: PostgreSQL keeps the plan of a prepared
+ * statement with its connection, and for a small table that is to read all of it. The table grows with each
+ * job that is run.
  */
-const PLAN_GROWTH = 4;
+let claims = 0;
 
 /** Leases jobs from the table. */
 export class JobClaimer {
   readonly #options: ClaimerOptions;
-  #claims = 0;
   #foundNone = false;
 
   /**
@@ -314,7 +312,7 @@ export class JobClaimer {
     const db = await getDb();
     for (let claim = 1;; claim++) {
       const withGroups = claim < MAX_CLAIMS;
-      const plan = Math.floor(Math.log(++this.#claims) / Math.log(PLAN_GROWTH));
+      const plan = Math.floor(Math.log2(++claims));
       const statement = buildClaim(condition, { jobs, limit, clock, withGroups, isOrdered, plan });
       try {
         const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));

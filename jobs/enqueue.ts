@@ -5,7 +5,9 @@ import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_s
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, sendAhead } from "../database/session/run_sql.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
+import { findSession } from "../database/session/statement_session.ts";
 import { findTransactionState } from "../database/session/transaction_guard.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { JobUniqueOptions } from "./job_options.ts";
@@ -33,7 +35,7 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   for (const batch of splitRows(dropRepeated(rows))) {
     const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
     const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
-    const statement = delivery?.notifies ? buildNotify(batch, inserting) : inserting;
+    const statement = delivery?.notifies ? buildNotify(client, batch, inserting) : inserting;
     if (state === undefined) await insertAtOnce(client, statement);
     else insertAhead(client, state, statement);
   }
@@ -160,7 +162,18 @@ export function splitRows(rows: readonly NewJob[]): NewJob[][] {
 }
 
 /** Builds the statement that inserts jobs and announces when the first of them may run. */
-function buildNotify(rows: readonly NewJob[], inserting: PlainSql): PlainSql {
+function buildNotify(
+  client: JobClient,
+  rows: readonly NewJob[],
+  inserting: PlainSql,
+): PlainSql {
+  // of all providers, only Aurora DSQL has no savepoints, and it has no NOTIFY
+  if (findSession(client)?.statements.rules.savepoints === false) {
+    throw new ConfigurationError(
+      "createNotifyDelivery needs PostgreSQL, Aurora DSQL has no NOTIFY: configure createStreamDelivery or " +
+        "createSqsDelivery, or leave the jobs to workers that poll",
+    );
+  }
   const first = Math.min(...rows.map(({ delaySeconds }) => delaySeconds));
   return sql`with added as (${inserting} returning 1)
   select pg_notify(${JOBS_CHANNEL}::text, ${String(first)}::text)`;
@@ -201,32 +214,55 @@ export function buildInsert(
   values ${joinSql(values, ", ")}${onConflict}`;
 }
 
-/** Columns that a job which is taken over gets from the new one. */
-const TAKEN_OVER: PlainSql = rawSql(
+/** Values that a job which is taken over gets; `excluded` is the new one. */
+const TAKEN_OVER: Readonly<Record<string, string>> = {
+  state: "'queued'",
+  attempts: "0",
+  finished_at: "null",
+  last_error: "null",
+  progress: "null",
+  result: "null",
+  ...Object.fromEntries(
+    [
+      "payload",
+      "shard",
+      "group_key",
+      "position",
+      "enqueued_at",
+      "run_at",
+      "due_at",
+      "correlation_id",
+      "trace_parent",
+      "version",
+    ].map((column) => [column, `excluded."${column}"`]),
+  ),
+};
+
+const IS_RUNNING = `e."state" = 'running'`;
+
+/** A job that runs stays as it is, and runs again with the new payload when it has ended. */
+const REPLACEMENT: PlainSql = rawSql(
   [
-    "payload",
-    "shard",
-    "group_key",
-    "position",
-    "enqueued_at",
-    "run_at",
-    "due_at",
-    "correlation_id",
-    "trace_parent",
-    "version",
-  ].map((column) => `"${column}" = excluded."${column}"`).join(", "),
+    ...Object.entries(TAKEN_OVER).map(([column, value]) =>
+      `"${column}" = case when ${IS_RUNNING} then e."${column}" else ${value} end`
+    ),
+    `"next_payload" = case when ${IS_RUNNING} then excluded."payload" end`,
+    `"next_run_at" = case when ${IS_RUNNING} then excluded."run_at" end`,
+  ].join(", "),
 );
 
 /** Makes the earlier job of a key the new one. Its fence stays, so that an earlier worker cannot end it. */
 function takeOver(
-  { periodSeconds, replace }: JobUniqueOptions,
+  { periodSeconds = Infinity, replace }: JobUniqueOptions,
   clock: Clock | undefined,
 ): PlainSql {
-  const isOver = periodSeconds === undefined
+  // a job that is replaced has no period unless it is given
+  const seconds = replace && periodSeconds === Infinity ? 0 : periodSeconds;
+  const isOver = seconds === Infinity
     ? sql`false`
-    : sql`(e."finished_at" is not null and e."enqueued_at" <= ${sqlIn(clock, -periodSeconds)})`;
-  const isReplaced = replace ? sql`e."state" in ('queued', 'dead', 'cancelled')` : sql`false`;
-  return sql` on conflict ("id") do update set "state" = 'queued', "attempts" = 0, "finished_at" = null,
-  "last_error" = null, "progress" = null, "result" = null, ${TAKEN_OVER}
-  where ${isOver} or ${isReplaced}`;
+    : sql`(e."finished_at" is not null and e."enqueued_at" <= ${sqlIn(clock, -seconds)})`;
+  const isReplaced = replace
+    ? sql`e."state" in ('queued', 'running', 'dead', 'cancelled')`
+    : sql`false`;
+  return sql` on conflict ("id") do update set ${REPLACEMENT} where ${isOver} or ${isReplaced}`;
 }

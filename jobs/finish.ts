@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
@@ -27,6 +27,21 @@ function holdsLease({ id, fence }: JobLease): PlainSql {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
 }
 
+/** Ends a job; one that was replaced while it ran waits again, with the new payload. */
+function endOrRunAgain(
+  state: "done" | "dead",
+  dueAt: PlainSql,
+  clock: Clock | undefined,
+): PlainSql {
+  const ends = sql`when "next_payload" is null`;
+  return sql`"state" = case ${ends} then '${rawSql(state)}' else 'queued' end,
+  "finished_at" = case ${ends} then ${sqlNow(clock)} end,
+  "due_at" = case ${ends} then ${dueAt} else "next_run_at" end,
+  "run_at" = coalesce("next_run_at", "run_at"),
+  "attempts" = case ${ends} then "attempts" else 0 end,
+  "payload" = coalesce("next_payload", "payload"), "next_payload" = null, "next_run_at" = null`;
+}
+
 /**
  * Builds the statement that marks jobs as done. They share their fence, which is 1 for most jobs: a
  * join with a list of fences makes PostgreSQL read the whole table.
@@ -38,10 +53,8 @@ export function buildFinish(
   { ids, fence, keepSeconds, result }: DoneJobs,
   clock: Clock | undefined,
 ): PlainSql {
-  return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
-  "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null${
-    result === undefined ? sql`` : sql`, "result" = ${result}::text`
-  }
+  return sql`update "trellis_jobs" set ${endOrRunAgain("done", sqlIn(clock, keepSeconds), clock)},
+  "last_error" = null${result === undefined ? sql`` : sql`, "result" = ${result}::text`}
   where "id" in (${
     listIds(ids)
   }) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
@@ -75,6 +88,7 @@ export function buildRetry(
   return sql`update "trellis_jobs" set "state" = 'queued', "run_at" = ${
     sqlIn(clock, delaySeconds)
   }, "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds, true))}, "last_error" = ${error},
+  "payload" = coalesce("next_payload", "payload"), "next_payload" = null, "next_run_at" = null,
   "attempts" = "attempts" - ${isFree ? 1 : 0}::int where ${holdsLease(lease)} returning "id"`;
 }
 
@@ -86,8 +100,8 @@ export function buildRetry(
  * @param clock Clock of a test.
  */
 export function buildDead(lease: JobLease, error: string, clock: Clock | undefined): PlainSql {
-  return sql`update "trellis_jobs" set "state" = 'dead', "finished_at" = ${sqlNow(clock)},
-  "due_at" = null, "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
+  return sql`update "trellis_jobs" set ${endOrRunAgain("dead", sql`null`, clock)},
+  "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
 }
 
 /**

@@ -34,12 +34,14 @@ export interface JobUniqueOptions {
   /**
    * Seconds since the earlier job was enqueued after which its key can be used again, once it has ended: it is
    * done, dead or cancelled. With 0, as soon as it has ended.
-   * @default as long as the earlier job is in the table
+   * @default as long as the earlier job is in the table; 0 with `replace`
    */
   readonly periodSeconds?: number;
   /**
    * True to replace an earlier job that waits, is dead or was cancelled: it gets the new payload and time.
-   * With `delaySeconds`, the job runs when no other was enqueued for this time (debounce).
+   * With `delaySeconds`, the job runs when no other was enqueued for this time (debounce). An earlier job
+   * that runs is run again with the new payload when it has ended; `enqueue` waits for the end of one with
+   * `transaction: true`, whose row is locked.
    * @default false: nothing is added
    */
   readonly replace?: boolean;

@@ -55,7 +55,7 @@ export interface NewJob {
   readonly name: string;
   /** JSON. */
   readonly payload: string;
-  /** Part of the table that the row belongs to: 0 to 15, less or more by 16 for another priority. */
+  /** Part of the table that the row belongs to, one of {@link SHARDS}. */
   readonly shard: number;
   /** Group, if the job has one. */
   readonly group: string | null;
@@ -70,17 +70,20 @@ export interface NewJob {
 }
 
 /**
- * Number of parts of the table. Workers start at a part by chance, so that they rarely compete for
+ * Number of parts of the table for jobs of a normal priority. Workers start at a part by chance, so that they rarely compete for
  * the same rows; inserts go to as many places of the index.
  */
 export const JOB_SHARDS = 16;
 
-/** First part of each priority: jobs begin in the order of their parts. */
-export const FIRST_SHARDS = {
-  high: -JOB_SHARDS,
-  normal: 0,
-  low: JOB_SHARDS,
-} as const satisfies Record<JobPriority, number>;
+/**
+ * The parts of each priority: jobs begin in the order of their parts. Those of a high priority are few,
+ * because each look for a job begins with them.
+ */
+export const SHARDS: Readonly<Record<JobPriority, readonly number[]>> = {
+  high: [-4, -3, -2, -1],
+  normal: Array.from({ length: JOB_SHARDS }, (_, shard) => shard),
+  low: [16, 17, 18, 19],
+};
 
 /** Limit of a text column on the distributed provider is 1 MiB. */
 const MAX_PAYLOAD_BYTES = 1_000_000;
@@ -121,7 +124,7 @@ export async function createJobRow(
     version: settings?.version ?? 1,
     name,
     payload: text,
-    shard: FIRST_SHARDS[priority] + parseInt(id[0], 16),
+    shard: SHARDS[priority][parseInt(id[0], 16) % SHARDS[priority].length],
     group: group ?? null,
     position: at,
     delaySeconds,
@@ -238,4 +241,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Checks for the id of a job. */
 export function isJobId(value: unknown): value is string {
   return typeof value === "string" && UUID.test(value);
+}
+
+/** Checks whether the id of a job was derived from its key: it is of version 8, and other ids are random. */
+export function isKeyedId(id: string): boolean {
+  return id[14] === "8";
 }

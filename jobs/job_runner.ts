@@ -8,6 +8,7 @@ import type { AnyJob } from "./define_job.ts";
 import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
 import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
+import { isKeyedId } from "./job_row.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { LeaseWatch } from "./lease_watch.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
@@ -95,7 +96,7 @@ export class JobRunner {
     const outcome = failure === undefined
       ? await this.#finish(job, leased, result)
       : await recordFailure(job, leased, failure.error, this.#options);
-    if (outcome !== "done") logFailure(leased, outcome);
+    if (outcome !== "done") logFailure(job, leased, outcome);
     if (this.#options.metrics) this.#metrics.add({ leased, outcome, durationMs });
     return outcome;
   }
@@ -155,10 +156,19 @@ const MESSAGES: Readonly<Record<AttemptOutcome, string>> = {
     "cancelled, it may run twice",
 };
 
-function logFailure({ id, name, attempts }: LeasedJob, outcome: AttemptOutcome): void {
+function logFailure(
+  { settings }: AnyJob,
+  { id, name, attempts }: LeasedJob,
+  outcome: AttemptOutcome,
+): void {
+  const holdsKey = outcome === "dead" && settings.unique === undefined && isKeyedId(id);
   log(outcome === "dead" ? "ERROR" : "WARN", MESSAGES[outcome], {
     job: name,
     job_id: id,
     attempts,
+    ...(holdsKey && {
+      advice:
+        "its key adds no other job until it is sent again: see the option unique of defineJob",
+    }),
   });
 }

@@ -34,7 +34,7 @@ export type JobsTableColumns = {
   payload: NotNull<PgTextBuilderInitial<"payload", [string, ...string[]]>>;
   /** `queued`, `running`, `done`, `dead` or `cancelled`. */
   state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
-  /** Part of the table: 0 to 15, -16 to -1 with a high priority, 16 to 31 with a low one. */
+  /** Part of the table: 0 to 15, -4 to -1 with a high priority, 16 to 19 with a low one. */
   shard: NotNull<PgIntegerBuilderInitial<"shard">>;
   /** Group whose jobs run one at a time. */
   groupKey: PgTextBuilderInitial<"group_key", [string, ...string[]]>;
@@ -64,6 +64,10 @@ export type JobsTableColumns = {
   progress: PgDoublePrecisionBuilderInitial<"progress">;
   /** JSON of the handler's result. */
   result: PgTextBuilderInitial<"result", [string, ...string[]]>;
+  /** JSON of the payload with which the job runs again, because it was replaced while it ran. */
+  nextPayload: PgTextBuilderInitial<"next_payload", [string, ...string[]]>;
+  /** Time from which it runs again. */
+  nextRunAt: PgTimestampBuilderInitial<"next_run_at">;
 };
 
 /** The type of {@link trellisJobs}. */
@@ -117,6 +121,8 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   version: integer("version"),
   progress: doublePrecision("progress"),
   result: text("result"),
+  nextPayload: text("next_payload"),
+  nextRunAt: instant("next_run_at"),
 }, (table) => [
   index("trellis_jobs_ready_idx").on(table.shard, table.dueAt)
     .where(sql`${table.finishedAt} IS NULL`),

@@ -53,15 +53,22 @@ export class LeaseWatch {
     const job = { lease, abort: new AbortController(), startedMs: performance.now() };
     this.#jobs.add(job);
     this.#lookLater();
+    const forget = () => this.#forget(job);
+    // a handler that ignores its signal is not looked at any more
+    signal.addEventListener("abort", forget, { once: true });
     try {
       return await handle(AbortSignal.any([signal, job.abort.signal]));
     } finally {
-      this.#jobs.delete(job);
-      if (this.#jobs.size === 0) {
-        clearTimeout(this.#timer);
-        this.#timer = undefined;
-      }
+      signal.removeEventListener("abort", forget);
+      forget();
     }
+  }
+
+  #forget(job: WatchedJob): void {
+    this.#jobs.delete(job);
+    if (this.#jobs.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #lookLater(): void {
@@ -69,6 +76,7 @@ export class LeaseWatch {
   }
 
   async #look(): Promise<void> {
+    this.#timer = undefined;
     const startedMs = performance.now() - this.#watchMs;
     const long = [...this.#jobs].filter((job) => job.startedMs <= startedMs);
     try {
@@ -78,7 +86,6 @@ export class LeaseWatch {
     } catch (error) {
       log("WARN", "the jobs that run were not looked at, the worker tries again", { error });
     }
-    this.#timer = undefined;
     if (this.#jobs.size > 0) this.#lookLater();
   }
 

@@ -8,7 +8,7 @@
  * ```ts
  * import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
  *
- * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 10
+ * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 12
  * ```
  */
 export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
@@ -30,7 +30,9 @@ export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "trace_parent" text,
   "version" integer,
   "progress" double precision,
-  "result" text
+  "result" text,
+  "next_payload" text,
+  "next_run_at" timestamp with time zone
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;
@@ -50,4 +52,8 @@ ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "version" integer;
 ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "progress" double precision;
 --> statement-breakpoint
 ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "result" text;
+--> statement-breakpoint
+ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "next_payload" text;
+--> statement-breakpoint
+ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "next_run_at" timestamp with time zone;
 `;

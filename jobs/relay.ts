@@ -10,7 +10,7 @@ import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { isDue } from "./claim.ts";
 import type { JobCounts } from "./job_lanes.ts";
-import { FIRST_SHARDS, JOB_SHARDS } from "./job_row.ts";
+import { JOB_SHARDS, SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { sqlNow } from "./job_sql.ts";
@@ -219,10 +219,8 @@ export function buildTakeDue(
     extract(epoch from t."run_at" - ${sqlNow(clock)}) as delay_seconds`;
 }
 
-const SHARDS: readonly number[] = Object.values(FIRST_SHARDS).flatMap((first) =>
-  Array.from({ length: JOB_SHARDS }, (_, at) => first + at)
-);
-const ALL_SHARDS: PlainSql = rawSql(SHARDS.join(", "));
+const EACH_SHARD: readonly number[] = Object.values(SHARDS).flat();
+const ALL_SHARDS: PlainSql = rawSql(EACH_SHARD.join(", "));
 
 /**
  * Builds the statement that removes finished jobs whose time is over. It locks them, so that a job that is
@@ -251,7 +249,7 @@ const SAMPLED = 100;
 export function buildGauges(clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
   const limit = rawSql(String(SAMPLED));
-  const oldest = SHARDS.map((shard) =>
+  const oldest = EACH_SHARD.map((shard) =>
     sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j
     where j."shard" = ${rawSql(String(shard))} and j."due_at" is not null
     and j."finished_at" is null order by j."due_at" limit ${limit}) o

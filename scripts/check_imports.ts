@@ -32,6 +32,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./idempotency": ["drizzle-orm"],
   "./mail": ["drizzle-orm"],
   "./client": ["openapi-fetch"],
+  "./client/query": [],
   "./triggers": [],
   "./triggers/events": ["zod"],
   "./uploads": [],

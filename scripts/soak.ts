@@ -156,7 +156,7 @@ function listFolderTopics(): Record<string, Topic> {
   const others = listFiles(join(ROOT, "tests")).map((file) => `tests/${file}`).filter((file) =>
     file.endsWith("_test.ts") &&
     !known.some((path) => file === path || file.startsWith(`${path}/`)) &&
-    Deno.readTextFileSync(join(ROOT, file)).includes("TRELLIS_FULL_TESTS")
+    /TRELLIS_FULL_TESTS|\bIS_FULL\b/.test(Deno.readTextFileSync(join(ROOT, file)))
   );
   const folders = Object.groupBy(others, (file) => file.split("/")[1]);
   return Object.fromEntries(

@@ -28,6 +28,8 @@ const LONGEST: readonly string[] = [
   "faults/network_test.ts",
   "faults",
   "doc_examples_test.ts",
+  "cli/dev/page_system_test.ts",
+  "distsql/recreate/killed_system_test.ts",
   "cli/database/clone_killed_system_test.ts",
   "database/migrations/processes_system_test.ts",
   "load",

@@ -58,17 +58,31 @@ export function isOccError(error: unknown): boolean {
   return hasSqlState(error, OCC_ERROR_CODES);
 }
 
+/**
+ * Checks whether the plan of a prepared statement no longer fits its table, because a migration has
+ * changed the type of a column. PostgreSQL has the same SQLSTATE for what it does not support at all;
+ * the routine tells the difference. Source: PostgreSQL 18, plancache.c.
+ *
+ * @param error Any thrown value.
+ */
+export function isStalePlan(error: unknown): boolean {
+  return findInCauseChain(error, (link) => {
+    const { code, routine } = (link ?? {}) as { code?: unknown; routine?: unknown };
+    return code === "0A000" && routine === "RevalidateCachedQuery";
+  }) !== undefined;
+}
+
 /** SQLSTATE of a deadlock: the server rolled this transaction back so that another one could go on. */
 const DEADLOCK = "40P01";
 
 /**
  * Checks whether the server rolled a transaction back because of another one, so that it can be run
- * again: a conflict, or a deadlock.
+ * again: a conflict, a deadlock, or a migration that made a plan stale.
  *
  * @param error Any thrown value.
  */
 export function isTransactionConflict(error: unknown): boolean {
-  return hasSqlState(error, [...OCC_ERROR_CODES, DEADLOCK]);
+  return hasSqlState(error, [...OCC_ERROR_CODES, DEADLOCK]) || isStalePlan(error);
 }
 
 /**

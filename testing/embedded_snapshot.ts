@@ -24,8 +24,8 @@ class SnapshotBlob extends Blob {
   }
 }
 
-/** One segment of 1 MB instead of 16 MB: less to copy for each database. */
-const INITDB_OPTIONS = ["--wal-segsize=1"];
+/** One segment of 1 MB instead of 16 MB, and none kept for later use: less to copy for each database. */
+const INITDB_OPTIONS = ["--wal-segsize=1", "--set=min_wal_size=2MB", "--set=wal_recycle=off"];
 
 /** Makes the database quicker to open. */
 const PREPARATION = [

@@ -6,18 +6,48 @@ import { isUsedQuery } from "../grants/query_needs.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 
-/** Builds the statements that a function uses, and returns those that cannot be built for all values. */
-export function read(fn: LoadedFunction): readonly Problem[] {
+/** Statement of a function. */
+export interface ManifestStatement {
+  readonly name: string;
+  /** `src/queries/notes.ts:12` */
+  readonly place: string;
+  /** Its text with `$1` for the first parameter. */
+  readonly sql: string;
+}
+
+/** What a function sends to the database. */
+export interface ManifestFacts {
+  /** Its declared statements. */
+  readonly statements: readonly ManifestStatement[];
+  /** Queries whose SQL is only known when they run: `listNotes (src/queries/notes.ts:12)`. */
+  readonly unchecked: readonly string[];
+}
+
+/** What is read of a function. */
+export interface StatementFacts extends ManifestFacts {
+  /** Statements that cannot be built for all values. */
+  readonly problems: readonly Problem[];
+}
+
+/** Builds the statements that a function uses. */
+export function read(fn: LoadedFunction): StatementFacts {
   const builder = new DrizzleClients(new Dialect(), undefined)
     .createBuilder() as unknown as BuilderClient;
-  return fn.list("defineStatement").flatMap((definition) => {
+  const problems: Problem[] = [];
+  const statements: ManifestStatement[] = [];
+  for (const definition of fn.list("defineStatement")) {
     const { args, place } = definition;
-    if (!isUsedQuery(fn, definition)) return [];
+    if (!isUsedQuery(fn, definition)) continue;
     try {
-      (args[3] as DeclaredStatement).buildOn(builder);
-      return [];
+      const { sql } = (args[3] as DeclaredStatement).buildOn(builder).query.getQuery();
+      statements.push({ name: String(args[0]), place: `${place.file}:${place.line}`, sql });
     } catch (error) {
-      return [{ place, message: (error as Error).message }];
+      problems.push({ place, message: (error as Error).message });
     }
-  });
+  }
+  const unchecked = fn.list("defineQuery").filter((definition) => isUsedQuery(fn, definition))
+    .map(({ value, place }) =>
+      `${(value as { queryName: string }).queryName} (${place.file}:${place.line})`
+    );
+  return { problems, statements, unchecked };
 }

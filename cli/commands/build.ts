@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 import { isInsideFolder } from "../files/inside_folder.ts";
@@ -18,6 +18,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles } from "../discovery/function_files.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProject } from "../config/read_project.ts";
+import type { ManifestFacts } from "../build/read_statements.ts";
 import { type BuiltFunction, printReport } from "../build/build_report.ts";
 
 /** The command `trellis build`. */
@@ -31,6 +32,8 @@ export const build: Command = {
     "only in functions whose sources use them. Builds are reproducible.",
     "With build.precompile in the configuration, schemas are compiled into plain code, and zod is in\n" +
     "dist/<Function>/schemas.cjs, which is loaded for values that do not fit.",
+    "In a project with migrations it also writes dist/release.json: the statements and grants of each\n" +
+    "function, for check compat of a later release.",
     "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
     "removed; files without the generated first line are never changed.",
     "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +
@@ -73,12 +76,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
-  for (
-    const unchecked of [
-      await checkAuthTables(root, config),
-      await checkStatements({ root, functions }),
-    ]
-  ) {
+  const uncheckedTables = await checkAuthTables(root, config);
+  const statements = await checkStatements({ root, functions });
+  for (const unchecked of [uncheckedTables, statements.warning]) {
     if (unchecked !== undefined) output.warn(unchecked);
   }
 
@@ -105,6 +105,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     output.endProgress();
     built.sort((a, b) => a.name < b.name ? -1 : 1);
     const removed = isCheck || errors.length > 0 ? [] : target.commit(names);
+    if (!isCheck && errors.length === 0) await writeManifest(root, config, statements.functions);
     return printReport(output, {
       built,
       errors,
@@ -117,6 +118,23 @@ async function run(context: CommandContext): Promise<CommandResult> {
   } finally {
     target.discard();
   }
+}
+
+/** Writes what the release needs of the schema, if the project has migrations. */
+async function writeManifest(
+  root: string,
+  { database, permissions, build: { dir } }: ResolvedConfig,
+  functions: ReadonlyMap<string, ManifestFacts>,
+): Promise<void> {
+  const folder = resolve(root, database.migrationsDir);
+  if (!existsSync(folder)) return;
+  const [{ readMigrationFolder }, { createManifest, MANIFEST_FILE }] = await Promise.all([
+    import("../../database/migrations/folder.ts"),
+    import("../releases/release_manifest.ts"),
+  ]);
+  const tags = readMigrationFolder(folder).files.map(({ tag }) => tag);
+  const manifest = createManifest(tags, functions, resolve(root, permissions.dir));
+  writeFileSync(resolve(root, dir, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 function checkSettings(

@@ -1,6 +1,7 @@
 import type { Command } from "../terminal/command.ts";
 import { build } from "./build.ts";
 import { createCheckAll, listChecks } from "./check_all.ts";
+import { checkCompat } from "./check_compat.ts";
 import { checkApiCompat } from "./check_api_compat.ts";
 import { deploy } from "./deploy.ts";
 import { destroy } from "./destroy.ts";
@@ -62,6 +63,7 @@ export const COMMANDS: readonly Command[] = [
   workflowsReplay,
   checkMigrations,
   checkApiCompat,
+  checkCompat,
   checkPermissionsFresh,
   createCheckAll(
     listChecks([

@@ -10,6 +10,7 @@ import {
 import { migrationOptions } from "../database/database_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
+import { SARIF_OPTION, writeSarif } from "../database/sarif.ts";
 import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 
@@ -18,7 +19,8 @@ export const dbMigrate: Command = {
   name: "db migrate",
   summary: "Applies pending migrations.",
   description: [
-    "Prints the plan and applies it in order. On PostgreSQL each file runs in one transaction. On\n" +
+    "Prints the plan and applies it in order. On PostgreSQL each file runs in one transaction, and\n" +
+    "statements that would stop the traffic on a filled table run in an online form. On\n" +
     "Aurora DSQL each statement is translated, executed and recorded separately; an interrupted run\n" +
     "continues at the statement where it stopped.",
     "Asks for confirmation before it changes a remote database, with its host, name and role; --yes\n" +
@@ -40,6 +42,13 @@ export const dbMigrate: Command = {
       value: "seconds",
       description: "How long to wait for another run. Default: 600.",
     },
+    {
+      name: "table-lock-timeout",
+      value: "milliseconds",
+      description: "How long a statement waits for a lock on a table while readers and writers " +
+        "queue behind it, before it is tried again. Default: 2000.",
+    },
+    SARIF_OPTION,
     YES_OPTION,
     ...migrationOptions(),
   ],
@@ -67,7 +76,10 @@ export const dbMigrate: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const lockTimeoutSeconds = readSeconds(options["lock-timeout"] as string | undefined);
+  const limits = {
+    lockTimeoutSeconds: readPositive(options, "lock-timeout", "seconds"),
+    lockTimeoutMs: readPositive(options, "table-lock-timeout", "milliseconds"),
+  };
   const [{ findMigrations }, { getMigrationStatus }, { runMigrations }, { withDatabase }] =
     await Promise.all([
       import("../database/migration_target.ts"),
@@ -80,6 +92,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   return await withDatabase(database, async () => {
     const status = await getMigrationStatus(target);
     printFindings(output, status.findings, folder);
+    writeSarif(context, status.findings, folder);
     if (status.changed.length > 0) return reportDrift(output, label, status);
     const { plan = [] } = status.pending.length === 0
       ? {}
@@ -94,7 +107,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       });
       result = await runMigrations({
         ...target,
-        ...lockTimeoutSeconds,
+        ...limits,
         logger: (message) => logProgress(output, message),
       });
       output.endProgress();
@@ -119,15 +132,18 @@ async function run(context: CommandContext): Promise<CommandResult> {
   });
 }
 
-function readSeconds(text: string | undefined): { lockTimeoutSeconds?: number } {
-  if (text === undefined) return {};
-  const seconds = Number(text);
-  if (!(seconds > 0 && seconds < 1e6)) {
-    throw new UsageError(
-      `--lock-timeout must be a number of seconds above 0, got ${JSON.stringify(text)}`,
-    );
-  }
-  return { lockTimeoutSeconds: seconds };
+function readPositive(
+  options: CommandContext["options"],
+  name: string,
+  unit: string,
+): number | undefined {
+  const text = options[name];
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (value > 0 && value < 1e6) return value;
+  throw new UsageError(
+    `--${name} must be a number of ${unit} above 0, got ${JSON.stringify(text)}`,
+  );
 }
 
 function reportDrift(output: Output, label: string, status: MigrationStatus): CommandResult {

@@ -1,5 +1,6 @@
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
+import type { CompatSteps } from "../deploy/compat_step.ts";
 import { type Deployment, initState, withDeployment } from "../deploy/deployment.ts";
 import { rollBackRelease, shiftRelease } from "../deploy/release.ts";
 import { checkSecrets } from "../deploy/secret_step.ts";
@@ -27,7 +28,7 @@ export const deploy: Command = {
   summary: "Deploys a stage: build, plan, database, Terraform, and a request to see that it works.",
   description: [
     "Uses Terraform or OpenTofu, with the state of the stage only. The steps are: check that generated\n" +
-    "files are up to date, build, plan, roles and secrets, values of secrets, migrations, grants,\n" +
+    "files are up to date, build, check that the migrations do not break the running release, plan, roles and secrets, values of secrets, migrations, grants,\n" +
     "everything else, release, smoke request. New code gets traffic only after its tables and grants\n" +
     "exist. The first failure stops the deployment. Run the command again to continue: steps that are\n" +
     "done change nothing.",
@@ -47,6 +48,10 @@ export const deploy: Command = {
     {
       name: "allow-destroy",
       description: "With --yes: also apply a plan that destroys or replaces resources.",
+    },
+    {
+      name: "allow-breaking",
+      description: "Apply migrations that break statements of the running release.",
     },
     {
       name: "generate-secrets",
@@ -104,10 +109,13 @@ async function deployStage(
 ): Promise<CommandResult> {
   const { context: { options, output } } = deployment;
   let shown: ShownPlan | undefined;
+  const { createCompatSteps } = await import("../deploy/compat_step.ts");
+  const compat = createCompatSteps(deployment);
   if (options.plan !== true) await requireClients(deployment);
   const before = await runSteps([
     { name: "check", run: () => checkSources(deployment, generatePermissions) },
     { name: "build", run: () => buildFunctions(deployment, build) },
+    { name: "compat", run: () => compat.check() },
     { name: "plan", run: async () => (shown = await showPlan(deployment)).summary },
   ], output);
   if (shown === undefined) return finish(deployment, before);
@@ -115,7 +123,11 @@ async function deployStage(
   if (!await confirmPlan(deployment, shown)) {
     return finish(deployment, before, shown, ExitCode.Found);
   }
-  const after = await runSteps(await listChangingSteps(deployment, shown), output, checkLock);
+  const after = await runSteps(
+    await listChangingSteps(deployment, shown, compat),
+    output,
+    checkLock,
+  );
   if (after.failed === undefined) await showUrls(deployment);
   return finish(deployment, { ...after, steps: [...before.steps, ...after.steps] }, shown);
 }
@@ -134,16 +146,30 @@ async function showUrls({ context: { output }, terraform }: Deployment): Promise
 async function listChangingSteps(
   deployment: Deployment,
   shown: ShownPlan,
+  compat: CompatSteps,
 ): Promise<DeploymentStep[]> {
   const { grant, migrate } = await import("../deploy/database_steps.ts");
   const { applyFoundations, applyRest } = createApplySteps(deployment, shown);
   return [
     { name: "roles", run: applyFoundations },
     { name: "secrets", run: () => checkSecrets(deployment) },
-    { name: "migrations", run: () => migrate(deployment, dbMigrate) },
+    {
+      name: "migrations",
+      run: async () => {
+        await compat.begin();
+        return await migrate(deployment, dbMigrate);
+      },
+    },
     { name: "grants", run: () => grant(deployment) },
     { name: "apply", run: applyRest },
-    { name: "release", run: () => shiftRelease(deployment) },
+    {
+      name: "release",
+      run: async () => {
+        const summary = await shiftRelease(deployment);
+        await compat.finish();
+        return summary;
+      },
+    },
     { name: "smoke", run: () => runSmokeRequest(deployment) },
   ];
 }

@@ -4,6 +4,7 @@ import { type Deployment, withDeployment } from "../deploy/deployment.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { showPlan } from "../deploy/plan_steps.ts";
+import { openReleaseRecord } from "../releases/release_record.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { count } from "../terminal/generated_report.ts";
 
@@ -57,7 +58,13 @@ async function run(context: CommandContext): Promise<CommandResult> {
 }
 
 async function destroyStage(deployment: Deployment): Promise<CommandResult> {
-  const { context, terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
+  const {
+    context,
+    terraform,
+    secrets,
+    prefix,
+    plan: { secrets: sources, config: { infra }, folder },
+  } = deployment;
   const { options, output } = context;
   const stage = deployment.stage.name;
   const { saved, changes, summary } = await showPlan(deployment, { isDestroy: true });
@@ -74,6 +81,7 @@ async function destroyStage(deployment: Deployment): Promise<CommandResult> {
     return finish(ExitCode.Found);
   }
   await terraform.apply(saved);
+  await openReleaseRecord(infra.state, folder, deployment.stage).remove();
   if (sources.some(({ service, existing }) => service === "ssm" && existing === undefined)) {
     const deleted = await secrets.deleteParameters();
     output.line(`${count(deleted.length, "parameter")} deleted`);

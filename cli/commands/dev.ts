@@ -92,11 +92,13 @@ async function run(context: CommandContext): Promise<ExitCode> {
       onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
       terminal: createTerminal(output, root),
     });
-    const page = `${server.url}/_trellis`;
+    // the name in the addresses of the project's settings, so that their links and cookies fit
+    const url = `http://localhost:${server.port}`;
+    const page = `${url}/_trellis`;
     const kinds = countByKind(server.functions.map(({ kind }) => kind));
     const secrets = server.secrets();
     output.line();
-    output.line(`${output.bold(server.project)} runs at ${output.bold(server.url)}`);
+    output.line(`${output.bold(server.project)} runs at ${output.bold(url)}`);
     output.line(`  page       ${page}`);
     output.line(`  functions  ${server.functions.length}: ${kinds}`);
     output.line(`  database   ${server.database}`);
@@ -107,7 +109,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     output.line();
     output.result({
       command: "dev",
-      url: server.url,
+      url,
       page,
       port: server.port,
       project: server.project,

@@ -5,6 +5,7 @@ import type { Finding } from "../project/findings.ts";
 import { findMissingTables } from "../grants/missing_tables.ts";
 import { MARKER, renderPermissionFiles } from "../grants/permission_files.ts";
 import type { FunctionPermissions, PermissionsAnalysis } from "../grants/permissions.ts";
+import type { Trigger } from "../grants/trigger_needs.ts";
 import {
   type Command,
   type CommandContext,
@@ -71,6 +72,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     functions: project.functions,
     extra: config.permissions.functions,
     created: listCreatedFunctions(migrations),
+    triggers: await readMigrationTriggers(migrations),
     onProgress: (done, total) => output.progress("Loading functions", done, total),
   });
   output.endProgress();
@@ -135,6 +137,15 @@ function listCreatedFunctions(migrations: readonly string[]): Set<string> {
       [...sql.matchAll(pattern)].map(([, quoted, plain]) => quoted ?? plain.toLowerCase())
     ),
   );
+}
+
+async function readMigrationTriggers(migrations: readonly string[]): Promise<Trigger[]> {
+  if (!migrations.some((sql) => /\btrigger\b/i.test(sql))) return [];
+  const [{ loadSqlReader }, { readTriggers }] = await Promise.all([
+    import("../grants/sql_access.ts"),
+    import("../grants/trigger_needs.ts"),
+  ]);
+  return await readTriggers(migrations, await loadSqlReader());
 }
 
 /** Finds what no migration creates. */

@@ -253,7 +253,8 @@ function describeUnchanged(what: Change, job: { readonly state: string } | undef
   const { done, states } = WORDS[what];
   if (job === undefined) return "no job has this id";
   const lease = job.state === "running" ? ", or a running one whose lease has ended" : "";
-  return `the job is ${job.state}, and only ${states} jobs can be ${done}${lease}`;
+  const stop = lease !== "" && what === "cancel" ? ": --running stops it" : "";
+  return `the job is ${job.state}, and only ${states} jobs can be ${done}${lease}${stop}`;
 }
 
 /**

@@ -83,8 +83,8 @@ async function takeStageLock(deployment: Deployment): Promise<StageLock> {
   const client = await openClient(infra.state.region);
   if (client === undefined) {
     deployment.context.output.warn(
-      "Two deployments at once are not prevented: install @aws-sdk/client-s3 for a lock in the bucket of " +
-        "infra.state",
+      "Two deployments at once are not prevented, and the running release is not recorded for the check " +
+        "of migrations: install @aws-sdk/client-s3 for objects in the bucket of infra.state",
     );
     return { async check() {}, release: () => Promise.resolve() };
   }

@@ -9,6 +9,7 @@ import {
 } from "../../errors/http_errors.ts";
 import { parseJson } from "../../core/http/parse_json.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
+import { describeLogError } from "../../testing/describe_log_error.ts";
 import { toProjectPath } from "../files/generated_files.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { LocalAccounts } from "./accounts.ts";
@@ -22,7 +23,7 @@ import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
 import { REFERENCE_PATH, sendReference } from "./reference.ts";
-import type { Call, DevEvent, Recorder, SentMail } from "./functions/recorder.ts";
+import type { Call, DevEvent, LogLine, Recorder, SentMail } from "./functions/recorder.ts";
 import type { RecordedStatement } from "./functions/statement_recorder.ts";
 import {
   changeRow,
@@ -163,7 +164,9 @@ async function read(
   if (area === "state") return await describeState(source);
   if (area === "calls" && name !== undefined) {
     const call = source.recorder.calls.find(({ id }) => id === name);
-    if (call !== undefined) return { ...call, ...describeTarget(source, call) };
+    if (call !== undefined) {
+      return { ...call, ...describeTarget(source, call), logs: describeErrors(source, call.logs) };
+    }
   }
   if (area === "accounts") {
     const accounts = requireAccounts(source);
@@ -172,9 +175,9 @@ async function read(
   if (area === "jobs") {
     const config = requireDatabase(source);
     const { calls } = source.recorder;
-    return name === undefined
-      ? await listPageJobs(config, calls, params.get("state") ?? "")
-      : await readPageJob(config, calls, name);
+    if (name === undefined) return await listPageJobs(config, calls, params.get("state") ?? "");
+    const job = await readPageJob(config, calls, name);
+    return { ...job, logs: describeErrors(source, job.logs) };
   }
   if (area !== "tables") throw new NotFoundError("Page not found");
   const config = requireDatabase(source);
@@ -200,6 +203,15 @@ async function describeState(
     sent,
     mails,
   };
+}
+
+/** Adds the descriptions of errors, as in the terminal. */
+function describeErrors({ root }: PageSource, logs: readonly LogLine[]): LogLine[] {
+  return logs.map((line) =>
+    line.error === undefined
+      ? line
+      : { ...line, described: describeLogError(line, (path) => toProjectPath(root, path)) }
+  );
 }
 
 /** Returns the route and the file of a call's function, for copies of its request. */

@@ -1,5 +1,6 @@
 import { getDrizzleClient } from "../../database/providers/client.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { NotFoundError, ValidationError } from "../../errors/http_errors.ts";
 import {
   cancelJobs,
@@ -35,7 +36,10 @@ export interface PageJobDetails extends PageJob, JobWithPayload {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-const CHANGES = { retry: retryJobs, cancel: cancelJobs } as const;
+const CHANGES = {
+  retry: retryJobs,
+  cancel: (db: DrizzleClient, ids: readonly string[]) => cancelJobs(db, ids, { running: true }),
+} as const;
 
 /**
  * Lists the last jobs, without their payloads.

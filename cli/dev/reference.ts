@@ -69,9 +69,9 @@ function send(response: ServerResponse, { contentType, content }: PageFile, poli
 }
 
 /**
- * Sets the origin of a request that the reference page sends to the origin of the auth configuration, so
- * that its session cookie is accepted on any port and for `localhost` as for `127.0.0.1`. Pages of
- * other origins cannot send its `Referer`.
+ * Sets the origin of a request that a page of this server sends to the origin of the auth configuration, so that sign-up and
+ * session cookies are accepted on any port, and for `localhost` as for `127.0.0.1`. Pages of other origins cannot send this
+ * `Origin` or `Referer`.
  *
  * @param request The request; its raw headers are changed.
  * @param findOrigin Returns the origin of the auth configuration.
@@ -80,10 +80,9 @@ export async function adoptOrigin(
   { headers, rawHeaders }: IncomingMessage,
   findOrigin: () => Promise<string | undefined>,
 ): Promise<void> {
-  const page = `http://${headers.host}${REFERENCE_PATH}`;
-  if (headers["sec-fetch-site"] !== "same-origin" || headers.referer?.split("#", 1)[0] !== page) {
-    return;
-  }
+  const own = `http://${headers.host}`;
+  const page = headers.origin ?? headers.referer;
+  if (page !== own && !page?.startsWith(`${own}/`)) return;
   const origin = await findOrigin();
   if (origin === undefined) return;
   for (let i = 0; i < rawHeaders.length; i += 2) {

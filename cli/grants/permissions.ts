@@ -4,13 +4,14 @@ import { loadFunctions } from "../project/load_functions.ts";
 import { getModuleUrl } from "../project/module_url.ts";
 import { ROUTES_ADVICE } from "./auth_needs.ts";
 import type { PermissionFacts } from "./read_permissions.ts";
-import { parseTable } from "./table_name.ts";
+import { parseTable, printTable } from "./table_name.ts";
 import {
   mergeSequenceNeeds,
   mergeTableNeeds,
   type SequenceGrant,
   type TableGrant,
 } from "./table_needs.ts";
+import { listTriggerNeeds, type Trigger } from "./trigger_needs.ts";
 
 /** The database permissions of a function. */
 export interface FunctionPermissions {
@@ -49,6 +50,8 @@ export interface AnalyseOptions {
   readonly extra?: Readonly<Record<string, readonly TablePermission[]>>;
   /** Names of the functions that migrations create, without their schemas. */
   readonly created?: ReadonlySet<string>;
+  /** The triggers that migrations create. */
+  readonly triggers?: readonly Trigger[];
   /** Called with the number of finished functions. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -61,7 +64,7 @@ export interface AnalyseOptions {
  * @throws {BuildError} If a file cannot be bundled.
  */
 export async function analysePermissions(options: AnalyseOptions): Promise<PermissionsAnalysis> {
-  const { root, extra = {}, created, onProgress } = options;
+  const { root, extra = {}, created, triggers = [], onProgress } = options;
   const loaded = await loadFunctions({
     root,
     functions: options.functions,
@@ -103,12 +106,22 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
         operations,
         reason: "permissions.functions in trellis.config.ts",
       }));
+      const fired = listTriggerNeeds(triggers, [...found.tables, ...more]);
+      warnings.add(
+        name,
+        fired.unknown.map((trigger) => ({
+          place: { file: path, line: 1 },
+          message:
+            `tables of the trigger ${trigger.name} of ${printTable(trigger.table)} cannot be ` +
+            "determined: list its grants in permissions.functions of trellis.config.ts",
+        })),
+      );
       return {
         name,
         file: path,
         usesDatabase: found.usesDatabase || more.length > 0,
-        tables: mergeTableNeeds([...found.tables, ...more]),
-        sequences: mergeSequenceNeeds(found.sequences),
+        tables: mergeTableNeeds([...found.tables, ...more, ...fired.tables]),
+        sequences: mergeSequenceNeeds([...found.sequences, ...fired.sequences]),
       };
     },
   );

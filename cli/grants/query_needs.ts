@@ -16,7 +16,7 @@ import { findTable, findTableName, listDefaults, listSerialSequences } from "./d
 import { describeMember, findKeptQuery } from "./kept_queries.ts";
 import type { SqlCall, SqlReader, SqlSequence } from "./sql_access.ts";
 import { findTableAccesses } from "./table_accesses.ts";
-import { parseTable, printTable, type TableName } from "./table_name.ts";
+import { parseTable, printPublic, printTable, type TableName } from "./table_name.ts";
 import { listOperations, type SequenceNeed, type TableNeed } from "./table_needs.ts";
 
 /** What the queries of a function need. */
@@ -140,6 +140,7 @@ export class QueryNeedReader {
       const place = this.#fn.getPlace(access.node);
       if (access.kind === "sequence") this.#addSequence(access.sequence, place);
       else if (access.kind === "call") this.#addCall(access.call, place, declared.length > 0);
+      else if (access.kind === "owner") this.#addOwner(access.statement, place);
       else if (access.kind === "opaque") {
         const message =
           `the tables of this SQL in ${name} are computed at run time: list all of them`;
@@ -168,6 +169,7 @@ export class QueryNeedReader {
       const place = this.#fn.getPlace(access.node);
       if (access.kind === "sequence") this.#addSequence(access.sequence, place);
       else if (access.kind === "call") this.#addCall(access.call, place);
+      else if (access.kind === "owner") this.#addOwner(access.statement, place);
       else if (access.kind === "opaque") {
         const message =
           "the tables of this SQL are computed at run time: move it into a defineQuery that lists them";
@@ -195,6 +197,12 @@ export class QueryNeedReader {
     if (sequence === undefined) {
       this.#unresolved.push({ place, message: describeUnknownSequence(caller) });
     } else this.#sequences.push({ sequence, privilege, reason: `${caller} (${place.file})` });
+  }
+
+  #addOwner(statement: string, place: Problem["place"]): void {
+    const message = `${statement} needs a right that generated roles do not have: run it with ` +
+      "another role, or use DELETE in place of TRUNCATE and a table in place of a materialized view";
+    this.#missed.push({ place, message });
   }
 
   #addCall(call: SqlCall, place: Problem["place"], isListed = false): void {
@@ -227,7 +235,8 @@ export class QueryNeedReader {
       this.#unresolved.push({ place, message: (error as Error).message });
       return;
     }
-    const { tables, sequences, calls, hasUnknownTable } = this.#readSql(text);
+    const { tables, sequences, calls, ownerStatements, hasUnknownTable } = this.#readSql(text);
+    for (const each of ownerStatements) this.#addOwner(each, place);
     if (hasUnknownTable && declared === undefined) {
       const message =
         `a table of ${name} or its operation cannot be determined: list all of them in ` +
@@ -325,9 +334,4 @@ function findUndeclared(
     place,
     message: `${name} needs ${operation} on table ${text}, which is missing in its tables`,
   }));
-}
-
-/** Formats a table name without `public`, the default schema. */
-function printPublic({ schema, name }: TableName): string {
-  return printTable(schema === "public" ? { name } : { schema, name });
 }

@@ -43,6 +43,8 @@ export interface SqlAccess {
   }[];
   readonly sequences: readonly SqlSequence[];
   readonly calls: readonly SqlCall[];
+  /** Statements that need the owner, or a right that no declared operation gives: `TRUNCATE notes`. */
+  readonly ownerStatements: readonly string[];
   /** True if a table is unknown, or the text is not valid SQL. */
   readonly hasUnknownTable: boolean;
 }
@@ -64,19 +66,42 @@ const OWN_OF_POSTGRES =
 /** Schemas of the database system. */
 const CATALOG = /^(?:pg_catalog|information_schema|sys)$/;
 
+/** The lock mode ACCESS SHARE (PostgreSQL 18, storage/lockdefs.h). */
+const ACCESS_SHARE = 1;
+
+const STATEMENT = /^(?:select|insert|update|delete|merge|with|lock|truncate|refresh)\b/i;
+/** A condition, a loop, an assignment or a result of PL/pgSQL with a query. */
+const CONDITION =
+  /^(?:(?:if|elsif|elseif|while|return(?:\s+query)?)\b|for\b.*?\bin\b|[\w.]+\s*:=)\s*([\s\S]*\bselect\b[\s\S]*)$/i;
+
 /** Used parts of libpg-query. */
 interface PgQuery {
   loadModule(): Promise<void>;
   parseSync(sql: string): { stmts?: { stmt: SyntaxNode }[] };
 }
 
-/** Loads the reader, which uses PostgreSQL's own parser. */
-export async function loadSqlReader(): Promise<SqlReader> {
+async function loadParser(): Promise<PgQuery> {
   const parser = await import("libpg-query").catch(
     explainMissing(TESTING_PACKAGES, "libpg-query", "trellis generate permissions"),
   ) as unknown as PgQuery;
   await parser.loadModule();
+  return parser;
+}
+
+/** Loads the reader, which uses PostgreSQL's own parser. */
+export async function loadSqlReader(): Promise<SqlReader> {
+  const parser = await loadParser();
   return (sql) => new AccessReader(parser).read(sql);
+}
+
+/**
+ * Parses statements with PostgreSQL's own parser.
+ *
+ * @returns The parse tree of each statement.
+ * @throws If a statement is not valid.
+ */
+export async function parseSql(sql: string): Promise<SyntaxNode[]> {
+  return ((await loadParser()).parseSync(sql).stmts ?? []).map(({ stmt }) => stmt);
 }
 
 /** A table that a FROM names, under the name by which a lock names it. */
@@ -90,6 +115,7 @@ class AccessReader {
   readonly #tables: { table: TableName; operations: Set<DatabaseOperation> }[] = [];
   readonly #sequences: SqlSequence[] = [];
   readonly #calls: SqlCall[] = [];
+  readonly #ownerStatements: string[] = [];
   #hasUnknownTable = false;
 
   constructor(parser: PgQuery) {
@@ -105,6 +131,7 @@ class AccessReader {
       })),
       sequences: this.#sequences,
       calls: this.#calls,
+      ownerStatements: this.#ownerStatements,
       hasUnknownTable: this.#hasUnknownTable,
     };
   }
@@ -127,6 +154,17 @@ class AccessReader {
     if (node.UpdateStmt) return this.#visitUpdate(child(node, "UpdateStmt"), names);
     if (node.DeleteStmt) return this.#visitDelete(child(node, "DeleteStmt"), names);
     if (node.MergeStmt) return this.#visitMerge(child(node, "MergeStmt"), names);
+    if (node.LockStmt) return this.#visitLock(child(node, "LockStmt"));
+    if (node.TruncateStmt) {
+      for (const { RangeVar } of children(child(node, "TruncateStmt"), "relations")) {
+        this.#ownerStatements.push(`TRUNCATE ${getText(RangeVar as SyntaxNode, "relname")}`);
+      }
+      return;
+    }
+    if (node.RefreshMatViewStmt) {
+      const view = child(child(node, "RefreshMatViewStmt"), "relation");
+      return void this.#ownerStatements.push(`REFRESH of ${getText(view, "relname")}`);
+    }
     if (node.DoStmt) return this.#visitBlock(child(node, "DoStmt"));
     if (node.FuncCall) this.#addCall(child(node, "FuncCall"));
     for (const each of Object.values(node)) this.#visit(each, names);
@@ -233,6 +271,14 @@ class AccessReader {
     this.#visit(rest, names);
   }
 
+  /** Adds the tables of LOCK: all modes but ACCESS SHARE need the right to change rows. */
+  #visitLock(lock: SyntaxNode): void {
+    const operation = lock.mode === ACCESS_SHARE ? Select : Update;
+    for (const { RangeVar } of children(lock, "relations")) {
+      this.#addTable(RangeVar as SyntaxNode, new Set(), [operation]);
+    }
+  }
+
   /** Reads the statements of a DO block; dynamic SQL in it is unknown. */
   #visitBlock(block: SyntaxNode): void {
     const body = children(block, "args").map((each) => child(each, "DefElem"))
@@ -241,7 +287,11 @@ class AccessReader {
     if (/\bexecute\b/i.test(text)) this.#hasUnknownTable = true;
     for (const part of text.split(/;|\b(?:begin|then|else|loop)\b/i)) {
       const statement = part.trim().replace(/^perform\b/i, "select");
-      if (/^(?:select|insert|update|delete|merge|with)\b/i.test(statement)) this.#parse(statement);
+      const [, expression] = CONDITION.exec(statement) ?? [];
+      if (STATEMENT.test(statement)) this.#parse(statement);
+      else if (expression !== undefined) {
+        this.#parse(STATEMENT.test(expression) ? expression : `select ${expression}`);
+      }
     }
   }
 

@@ -37,6 +37,8 @@ export type TableAccess =
   }
   | { readonly kind: "sequence"; readonly node: AnyNode; readonly sequence: SqlSequence }
   | { readonly kind: "call"; readonly node: AnyNode; readonly call: SqlCall }
+  /** A statement that needs the owner of its table. */
+  | { readonly kind: "owner"; readonly node: AnyNode; readonly statement: string }
   /** SQL whose tables are unknown. */
   | { readonly kind: "opaque"; readonly node: AnyNode };
 
@@ -44,7 +46,8 @@ const JOIN = /^(?:inner|left|right|full|cross)Join(?:Lateral)?$/;
 const SOURCES = /^(?:from|insert|update|delete)$/;
 /** Methods that take SQL: of drizzle's client, and of drivers. */
 const EXECUTE = /^(?:execute|unsafe|query)$/;
-const STATEMENT = /^\s*(?:select|insert|update|delete|with|merge|do|table)\b/i;
+const STATEMENT =
+  /^\s*(?:select|insert|update|delete|with|merge|do|table|lock|truncate|refresh)\b/i;
 
 /** SQL text; `undefined` if it is unknown, `null` if the value is not SQL text. */
 type SqlText = string | undefined | null;
@@ -462,6 +465,9 @@ class AccessFinder {
     }
     for (const sequence of access?.sequences ?? []) {
       this.#found.push({ kind: "sequence", node, sequence });
+    }
+    for (const statement of access?.ownerStatements ?? []) {
+      this.#found.push({ kind: "owner", node, statement });
     }
     for (const call of access?.calls ?? []) this.#found.push({ kind: "call", node, call });
   }

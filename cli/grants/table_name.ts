@@ -9,6 +9,11 @@ export function printTable({ schema, name }: TableName): string {
   return schema === undefined ? name : `${schema}.${name}`;
 }
 
+/** Formats a table name without `public`, the default schema. */
+export function printPublic({ schema, name }: TableName): string {
+  return printTable(schema === "public" ? { name } : { schema, name });
+}
+
 /** Parses a declared table name: `app.notes` is `notes` in the schema `app`. */
 export function parseTable(text: string): TableName {
   const dot = text.indexOf(".");

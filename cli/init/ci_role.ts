@@ -260,6 +260,13 @@ const TEMPLATE =
 |        Resource = "\${aws_s3_bucket.state[0].arn}/<project>/prod.tfstate"
 |      },
 |      {
+|        # the statements of the release, for the check of migrations
+|        Sid      = "ReadRelease"
+|        Effect   = "Allow"
+|        Action   = "s3:GetObject"
+|        Resource = "\${aws_s3_bucket.state[0].arn}/<project>/prod.tfstate.releases.json"
+|      },
+|      {
 |        # a lock is a file beside the state
 |        Sid      = "LockState"
 |        Effect   = "Allow"

@@ -34,6 +34,12 @@ const STYLE = "page.css";
 
 /** Starts Swagger UI. It sends nothing to other hosts: the online validator is switched off. */
 const START_SCRIPT = `"use strict";
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function chooseColors() {
+  document.documentElement.classList.toggle("dark-mode", dark.matches);
+}
+dark.addEventListener("change", chooseColors);
+chooseColors();
 const page = document.getElementById("reference");
 SwaggerUIBundle({
   domNode: page,

@@ -1,6 +1,6 @@
 import { findSqlState } from "../../errors/driver_error.ts";
 import type { MigrationContext } from "./context.ts";
-import type { HistoryTables } from "./history.ts";
+import { getLockLimits, planLockTimeouts } from "./lock_wait.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
@@ -66,7 +66,7 @@ export async function applyBatch(
   const { session, tables, clock } = context;
   const [first, last] = [batch[0].file.tag, batch[batch.length - 1].file.tag];
   try {
-    await session.script(batch.flatMap((_, index) => toTransaction(batch, index, tables)));
+    await session.script(batch.flatMap((_, index) => toTransaction(batch, index, context)));
   } catch (error) {
     // without a SQLSTATE the server may have committed some; the next run reads which
     if (findSqlState(error) === undefined) {
@@ -92,9 +92,11 @@ export function connectionLost(files: string, tag: string, cause: unknown): Migr
 function toTransaction(
   batch: readonly PlannedMigration[],
   index: number,
-  tables: HistoryTables,
+  context: MigrationContext,
 ): string[] {
   const { file, steps } = batch[index];
+  const { tables } = context;
+  const settings = planLockTimeouts(steps, getLockLimits(batch[index], context));
   const previous = batch[index - 1]?.file.tag;
   // one message has one transaction_timestamp(), so each transaction starts its duration at the
   // record of the one before
@@ -108,7 +110,7 @@ function toTransaction(
     `1000)::integer, true, at FROM clock_timestamp() AS at`;
   return [
     "BEGIN",
-    ...steps.map(({ sql }) => sql),
+    ...steps.flatMap(({ sql }, at) => [settings[at] ?? [], sql].flat()),
     note,
     // only the last commit waits for the disk, which includes all before it
     ...(index < batch.length - 1 ? ["SET LOCAL synchronous_commit TO off"] : []),

@@ -4,6 +4,7 @@ import { findSqlState } from "../../errors/driver_error.ts";
 import { applyBatch, connectionLost, groupMigrations } from "./apply_batch.ts";
 import { applyStepwise } from "./apply_stepwise.ts";
 import { type MigrationContext, toMigrationError } from "./context.ts";
+import { canLock, getLockLimits, planLockTimeouts, withLocks } from "./lock_wait.ts";
 import type { PlannedMigration } from "./steps.ts";
 import type { HistoryTables } from "./history.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
@@ -41,7 +42,9 @@ export async function applyPending(
     await lock.check();
     const [first, last] = [group[0].file.tag, group[group.length - 1].file.tag];
     if (group.length > 1) logger(`${first} to ${last}: ${group.length} migrations in one message`);
-    const batch = group.length > 1 ? await applyBatch(group, context) : undefined;
+    const canSend = group.length > 1 &&
+      await canLock(group.flatMap(({ steps }) => steps), context);
+    const batch = canSend ? await applyBatch(group, context) : undefined;
     for (const migration of group) {
       const { tag, hash } = migration.file;
       let durationMs = batch?.get(tag);
@@ -70,19 +73,29 @@ export async function applyAtomic(
   context: MigrationContext,
 ): Promise<void> {
   const { session, tables, lock } = context;
+  const { file: { tag }, steps } = planned;
+  const limits = getLockLimits(planned, context);
+  const settings = planLockTimeouts(steps, limits);
   let index = 0;
-  try {
-    await session.transaction(async (tx) => {
+  function run(): Promise<void> {
+    return session.transaction(async (tx) => {
       if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) await lock.check();
-      for (; index < planned.steps.length; index++) await tx.query(planned.steps[index].sql);
+      for (index = 0; index < steps.length; index++) {
+        const setting = settings[index];
+        if (setting !== undefined) await tx.query(setting);
+        await tx.query(steps[index].sql);
+      }
       await tx.query(writeAppliedNow(planned, tables));
     });
+  }
+  try {
+    await withLocks(tag, steps, limits, context, run);
   } catch (error) {
     // without a SQLSTATE the server may have committed; the next run reads the outcome
     if (!isAppError(error) && findSqlState(error) === undefined) {
-      throw connectionLost(planned.file.path, planned.file.tag, error);
+      throw connectionLost(planned.file.path, tag, error);
     }
-    throw toMigrationError(planned, Math.min(index, planned.steps.length - 1), error);
+    throw toMigrationError(planned, Math.min(index, steps.length - 1), error);
   }
 }
 

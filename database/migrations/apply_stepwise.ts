@@ -1,6 +1,7 @@
 import { monotonicNow } from "../../core/async/clock.ts";
 import { type MigrationContext, summarizeStatement, toMigrationError } from "./context.ts";
 import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
+import { getLockLimits } from "./lock_wait.ts";
 import { inTransaction, noteDone, StepRun } from "./step_run.ts";
 import { MigrationError } from "./migration_error.ts";
 import { resolveStep } from "./resolve_step.ts";
@@ -25,7 +26,11 @@ export async function applyStepwise(
 ): Promise<boolean> {
   const { file, steps } = planned;
   const settings: string[] = [];
-  const context = { ...given, session: withSettings(given.session, settings) };
+  const context = {
+    ...given,
+    session: withSettings(given.session, settings),
+    lockLimits: getLockLimits(planned, given),
+  };
   const startedAt = monotonicNow(context.clock);
   const noted = await retryIdempotent(
     () => readSteps(context.session, context.tables, file.tag),

@@ -17,6 +17,14 @@ export interface UndecidedStatement {
   sql: string;
 }
 
+/** Limits of the wait for locks on tables. */
+export interface LockLimits {
+  /** Maximum time in milliseconds in which a statement waits for a lock while others queue behind it. */
+  readonly timeoutMs: number;
+  /** Maximum attempts of a transaction that does not get its locks. */
+  readonly maxAttempts: number;
+}
+
 /** State shared by the steps of a run. */
 export interface MigrationContext {
   /** Session of the run. */
@@ -27,6 +35,8 @@ export interface MigrationContext {
   lock: MigrationLock;
   /** True if the provider limits the rows that a transaction changes. */
   limitsRows: boolean;
+  /** Limits of the wait for locks; `undefined` if the provider has no locks. */
+  lockLimits: LockLimits | undefined;
   /** Maximum duration of a background job, in milliseconds. */
   jobTimeoutMs: number;
   /** Returns true if no further statement may begin, because the time of the run is over. */

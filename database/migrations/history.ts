@@ -200,6 +200,26 @@ export async function readDoneSteps(
   return done;
 }
 
+/**
+ * Reads the recorded statements of unfinished migrations.
+ *
+ * @returns SHA-256 by index of the statement, from 0, by tag; empty if the tables do not exist.
+ */
+export async function readStepHashes(
+  session: SqlSession,
+  tables: HistoryTables,
+): Promise<Map<string, Map<number, string>>> {
+  const hashes = new Map<string, Map<number, string>>();
+  for (
+    const row of await readIfThere(session, `SELECT tag, step, hash FROM ${tables.steps}`)
+  ) {
+    const tag = String(row.tag);
+    const steps = hashes.get(tag) ?? new Map<number, string>();
+    hashes.set(tag, steps.set(Number(row.step), String(row.hash)));
+  }
+  return hashes;
+}
+
 /** Runs a query; returns no rows if its table does not exist. */
 async function readIfThere(session: SqlSession, select: string): Promise<Row[]> {
   try {

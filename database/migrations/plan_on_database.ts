@@ -12,6 +12,8 @@ import type { MigrationStatus } from "./plan.ts";
 import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
+import { readRelations } from "./online.ts";
+import { findTrafficRisks, readChangedTable } from "./traffic_rules.ts";
 
 /** Plan of a run. */
 export interface PendingPlan {
@@ -51,8 +53,9 @@ export async function planOnDatabase(
   tables: HistoryTables,
 ): Promise<PendingPlan> {
   const planned = planPending(folder, status, target);
-  if (target.provider !== "distsql" || planned.length === 0) {
-    return collectFindings(status, planned);
+  if (planned.length === 0) return collectFindings(status, planned);
+  if (target.provider !== "distsql") {
+    return collectFindings(status, await addTrafficRisks(planned, session));
   }
   const statements = listStatements(planned, await readDoneSteps(session, tables));
   const refusals = await planRowChanges(
@@ -88,6 +91,33 @@ function planPending(
   { provider, translation }: PlanTarget,
 ): PlannedMigration[] {
   return pending.length === 0 ? [] : planSteps(files, new Set(pending), provider, translation);
+}
+
+/** Adds the warnings about statements that stop the traffic on the tables as they are now. */
+async function addTrafficRisks(
+  planned: readonly PlannedMigration[],
+  session: SqlSession,
+): Promise<PlannedMigration[]> {
+  const relations = await readRelations(planned.flatMap(getRelations), session);
+  if (relations.size === 0) return [...planned];
+  return planned.map((migration) => {
+    if (!getRelations(migration).some((relation) => relations.has(relation))) return migration;
+    const risks = findTrafficRisks(migration.file).flatMap(({ finding, relation, needsRows }) => {
+      const present = relations.get(relation);
+      if (present === undefined || (needsRows && !present.isLarge)) return [];
+      const about = present.rows === undefined ? "" : ` (about ${present.rows} rows)`;
+      return [{ ...finding, message: `${finding.message}${about}` }];
+    });
+    return { ...migration, findings: [...migration.findings, ...risks] };
+  });
+}
+
+/** Returns the relations that the statements of a migration change or lock, as written. */
+function getRelations({ steps }: PlannedMigration): string[] {
+  return steps.flatMap(({ sql, block = [sql], locks = [] }) => [
+    ...locks.map(({ relation }) => relation),
+    ...block.flatMap((text) => readChangedTable(text) ?? []),
+  ]);
 }
 
 /** Returns the statements that are not done yet. */

@@ -261,5 +261,14 @@ export function dropIndexSql(sql: string): string | undefined {
   const end = reader.nameEnd(tableAt);
   // an index is in its table's schema
   const schema = end - tableAt > 1 ? `${reader.text(tableAt, end - 2)}.` : "";
-  return `DROP INDEX IF EXISTS ${schema}${name.text}`;
+  // the table stays open to others
+  const how = buildsConcurrently(sql) ? "CONCURRENTLY " : "";
+  return `DROP INDEX ${how}IF EXISTS ${schema}${name.text}`;
+}
+
+/** Checks for CREATE INDEX CONCURRENTLY. */
+export function buildsConcurrently(sql: string): boolean {
+  const reader = parseStatement(sql);
+  const at = reader.skip(1, "UNIQUE");
+  return reader.is(0, "CREATE") && reader.is(at, "INDEX", "CONCURRENTLY");
 }

@@ -8,7 +8,12 @@ import type { DedicatedSession } from "../providers/provider.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
-import { type MigrationContext, summarizeStatement, type UndecidedStatement } from "./context.ts";
+import {
+  type LockLimits,
+  type MigrationContext,
+  summarizeStatement,
+  type UndecidedStatement,
+} from "./context.ts";
 import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
 import { createTables, nameTables, readApplied } from "./history.ts";
 import { MigrationPlanError } from "./migration_error.ts";
@@ -16,6 +21,7 @@ import { assertNothingChanged, type MigrationStatus, planMigrations } from "./pl
 import { describeFinding, formatPlanFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
 import { type LockSettings, takeRunLock } from "./lock.ts";
+import { planOnline } from "./online.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
 
@@ -66,6 +72,19 @@ export interface MigrateConfig extends MigrationTarget {
    * @default 60
    */
   lockTtlSeconds?: number;
+  /**
+   * Milliseconds that a statement waits for a lock on a table, while readers and writers wait
+   * behind it. Then its transaction is rolled back and tried again. A file that sets
+   * `lock_timeout` itself keeps its own value, and is not tried again. `distsql` has no such locks.
+   * @default 2000
+   */
+  lockTimeoutMs?: number;
+  /**
+   * Attempts to get the locks of a transaction, with growing pauses of up to 10 seconds. The run
+   * then stops with an error that names who holds them.
+   * @default 20
+   */
+  lockMaxAttempts?: number;
   /**
    * Maximum duration in seconds of a background job of `distsql` (an index, a validation), and of
    * each statement of a migration: a `CREATE INDEX`, an `UPDATE`, the copy of a table. The runner's
@@ -123,7 +142,8 @@ export interface MigrateResult {
 
 /**
  * Applies the pending migrations of a database, in order. On PostgreSQL each file is one
- * transaction. On the distributed-SQL provider, and for files that request it, each statement runs
+ * transaction, unless statements of it would stop the traffic on a filled table: these run in an
+ * online form. On the distributed-SQL provider, and for files that request it, each statement runs
  * separately and is recorded, so that an interrupted run continues where it stopped. Concurrent
  * runs wait for each other.
  *
@@ -168,7 +188,9 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
       warnings,
     };
     if (before.pending.length === 0) settings.logger("nothing to migrate");
-    if (config.dryRun === true) return { ...result, plan: logPlan(planned, settings.logger) };
+    if (config.dryRun === true) {
+      return { ...result, plan: logPlan(await toRun(planned, config, session), settings.logger) };
+    }
     if (before.pending.length === 0) return result;
     if (findings.some(({ severity }) => severity === "error")) {
       throw new MigrationPlanError(findings);
@@ -178,6 +200,7 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
 }
 
 interface Settings extends LockSettings {
+  lockLimits: LockLimits | undefined;
   jobTimeoutMs: number;
   /** On the clock of `monotonicNow()`. */
   stopMs: number;
@@ -187,6 +210,8 @@ function resolve(config: MigrateConfig): Settings {
   const {
     lockTimeoutSeconds = 600,
     lockTtlSeconds = 60,
+    lockTimeoutMs = 2000,
+    lockMaxAttempts = 20,
     jobTimeoutSeconds = 3600,
     logger = () => {},
     clock = systemClock,
@@ -201,13 +226,23 @@ function resolve(config: MigrateConfig): Settings {
       );
     }
   }
+  for (const [name, value] of Object.entries({ lockTimeoutMs, lockMaxAttempts })) {
+    if (Number.isInteger(value) && value > 0 && value < 1e9) continue;
+    throw new ConfigurationError(
+      `MigrateConfig.${name} must be a whole number above 0, got ${value}`,
+    );
+  }
   checkDatabaseConfig(config.database);
+  const { provider } = config.database;
   return {
     tables: nameTables(config.migrationsTable, config.migrationsSchema),
     logger,
     clock,
     lockTimeoutMs: lockTimeoutSeconds * 1000,
     lockTtlMs: lockTtlSeconds * 1000,
+    lockLimits: provider === "distsql"
+      ? undefined
+      : { timeoutMs: lockTimeoutMs, maxAttempts: lockMaxAttempts },
     jobTimeoutMs: jobTimeoutSeconds * 1000,
     stopMs: toMonotonic(stopAtMs, clock),
   };
@@ -241,6 +276,7 @@ async function migrate(
       tables,
       lock,
       limitsRows: config.database.provider === "distsql",
+      lockLimits: settings.lockLimits,
       jobTimeoutMs: settings.jobTimeoutMs,
       isOver: () => monotonicNow(clock) >= settings.stopMs,
       logger,
@@ -248,7 +284,7 @@ async function migrate(
       onUndecided: config.onUndecided,
       openClient: () => openMigrationClient(config.database, settings.jobTimeoutMs),
     };
-    const todo = planned.filter(({ file }) => pending.has(file.tag));
+    const todo = await toRun(planned.filter(({ file }) => pending.has(file.tag)), config, session);
     if (session.isPooled) assertNoSharedSettings(todo);
     session.limitStatements?.(settings.jobTimeoutMs);
     const migrations = await applyPending(
@@ -264,6 +300,16 @@ async function migrate(
     // if the connection is gone, so is the lock, and the error that ended the run matters more
     await lock.release().catch(() => {});
   }
+}
+
+/** Returns the migrations in the form in which they run on the tables as they are now. */
+async function toRun(
+  planned: readonly PlannedMigration[],
+  { database, migrationsTable, migrationsSchema }: MigrateConfig,
+  session: DedicatedSession,
+): Promise<readonly PlannedMigration[]> {
+  if (database.provider === "distsql") return planned;
+  return await planOnline(planned, session, nameTables(migrationsTable, migrationsSchema));
 }
 
 /** Opens a client whose statements have the time limit of migrations. */

@@ -6,9 +6,10 @@ import type { MigrationContext } from "./context.ts";
 import { clearStep, readSteps, type StepRow, writeStep } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { dropNotNullChecks } from "./not_null.ts";
-import { dropIndexSql, lookUpStatement } from "./recover.ts";
+import { buildsConcurrently, dropIndexSql, lookUpStatement } from "./recover.ts";
 import { recreateTable } from "./recreation.ts";
-import type { MigrationStep, PlannedMigration } from "./steps.ts";
+import { planLockTimeouts, withLocks } from "./lock_wait.ts";
+import { type MigrationStep, type PlannedMigration, toPostgresStep } from "./steps.ts";
 import { decideChange, isOverLimit, needsBatches } from "../../distsql/engine.ts";
 import { isConnectionLost, retryIdempotent } from "../../sql/retry_idempotent.ts";
 import type { SqlSession } from "../../sql/session.ts";
@@ -47,7 +48,7 @@ export class StepRun {
     const { run } = this.#step;
     if (run === "standalone") return await this.#alone(row);
     if (run === "recreate") await this.#recreate(row);
-    else if (row?.watermark !== undefined || await this.#isTooLarge()) {
+    else if (row?.watermark !== undefined || await this.#isBackfill() || await this.#isTooLarge()) {
       await this.#batched(row?.watermark);
     } else await this.#together();
     return "done";
@@ -69,6 +70,25 @@ export class StepRun {
   }
 
   /**
+   * Checks whether the file requests batches.
+   *
+   * @throws {MigrationError} If the statement cannot be split, before it changes a row.
+   */
+  async #isBackfill(): Promise<boolean> {
+    if (this.#step.inBatches !== true) return false;
+    const decision = await decideChange(this.#step.sql, queryRunner(this.#context));
+    if (decision?.isBatchable === true) return true;
+    const why = decision === undefined ? "" : `, because ${decision.reason}. ${decision.advice}`;
+    throw new MigrationError(
+      `Statement ${
+        this.#index + 1
+      } of ${this.#tag}.sql is marked as a backfill, and cannot be split into ` +
+        `batches${why}`,
+      { tag: this.#tag, statement: this.#index + 1, line: this.#step.line },
+    );
+  }
+
+  /**
    * Checks whether the statement changes too many rows for one transaction and can be split into
    * batches.
    */
@@ -80,20 +100,51 @@ export class StepRun {
   /** Runs the statement and records it in one transaction. */
   async #together(): Promise<void> {
     const { limitsRows } = this.#context;
+    const [setting] = planLockTimeouts([this.#step], this.#context.lockLimits);
+    const run = (): Promise<void> =>
+      inTransaction(this.#context, async (tx) => {
+        if (setting !== undefined) await tx.query(setting);
+        if (this.#step.block === undefined) await tx.query(this.#step.sql);
+        else await tx.script(this.#step.block);
+        await tx.query(this.#note("done"));
+      });
     for (let attempt = 0;; attempt++) {
       try {
-        return await inTransaction(this.#context, async (tx) => {
-          if (this.#step.block === undefined) await tx.query(this.#step.sql);
-          else await tx.script(this.#step.block);
-          await tx.query(this.#note("done"));
-        });
+        return await this.#withLocks(run);
       } catch (error) {
+        await this.#undo(error);
         if (this.#isIgnored(error)) return await this.#write("done");
         if (limitsRows && isOverLimit(error)) return await this.#batchedAfter(error);
         if (!isConnectionLost(error) || attempt >= MAX_ATTEMPTS) throw error;
         if ((await this.#read())?.state === "done") return;
       }
     }
+  }
+
+  #withLocks(work: () => Promise<void>): Promise<void> {
+    return withLocks(this.#tag, [this.#step], this.#context.lockLimits, this.#context, work);
+  }
+
+  /**
+   * Drops a constraint whose validation failed because of the rows, so that the file can be
+   * changed. If that fails too, a later run continues with the validation.
+   */
+  async #undo(error: unknown): Promise<void> {
+    const { undo } = this.#step;
+    if (undo === undefined || findSqlState(error)?.startsWith("23") !== true) return;
+    const { tables, lockLimits, clock } = this.#context;
+    const [drop] = toPostgresStep(undo, this.#step.line);
+    const [setting] = planLockTimeouts([drop], lockLimits);
+    const run = (): Promise<void> =>
+      inTransaction(this.#context, async (tx) => {
+        if (setting !== undefined) await tx.query(setting);
+        await tx.query(undo);
+        await tx.query(clearStep(tables, this.#tag, this.#index - 1));
+      });
+    await retryIdempotent(
+      () => withLocks(this.#tag, [drop], lockLimits, this.#context, run),
+      clock,
+    ).catch(() => {});
   }
 
   /** Reads the current record of this statement. */
@@ -174,9 +225,20 @@ export class StepRun {
       }
     }
     if (this.#step.job !== undefined) await this.#finishJob(jobId, isRecovering);
+    else await this.#rebuildInvalid();
     await this.#dropNotNull();
     await this.#write("done");
     return "done";
+  }
+
+  /** Builds an index again that exists and is invalid, which IF NOT EXISTS would accept. */
+  async #rebuildInvalid(): Promise<void> {
+    if (!buildsConcurrently(this.#step.sql)) return;
+    const { session, clock } = this.#context;
+    const evidence = await retryIdempotent(() => lookUpStatement(session, this.#step.sql), clock);
+    if (evidence !== "invalid") return;
+    await this.#dropIndex();
+    await this.#execute(true);
   }
 
   /** Drops the NOT NULL constraint and the CHECK that replaces it. */

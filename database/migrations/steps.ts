@@ -21,6 +21,8 @@ import { readTransactionControl } from "../../sql/transaction_blocks.ts";
 import { hashText, type MigrationFile } from "./files.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { keywordSet } from "../../sql/list_words.ts";
+import { isSessionSetting, isTransactionSetting } from "../../sql/setting_statements.ts";
+import { readStrongLocks, type StrongLock } from "./statement_locks.ts";
 
 /** Statement of a migration, ready to run. */
 export interface MigrationStep extends DistSqlStep {
@@ -37,6 +39,14 @@ export interface MigrationStep extends DistSqlStep {
   readonly line: number;
   /** Statements of a `BEGIN … COMMIT` block, which form one transaction. */
   readonly block?: readonly string[];
+  /** Locks that others notice; only on PostgreSQL. */
+  readonly locks?: readonly StrongLock[];
+  /** True for DO and CALL, whose locks are unknown and which may handle errors themselves. */
+  readonly hidesLocks?: boolean;
+  /** Statement that removes the effect of the step before, if the rows break the rule of this one. */
+  readonly undo?: string;
+  /** True for a change of rows that runs in batches: see {@link isBackfill}. */
+  readonly inBatches?: boolean;
 }
 
 /** Step with its location. */
@@ -57,6 +67,11 @@ export interface PlannedMigration {
   located?: LocatedStep[];
   /** True if the whole file is one transaction. */
   atomic: boolean;
+  /**
+   * True if the runner must not split the file: it begins a transaction itself, or its statements
+   * depend on the state of one.
+   */
+  isWhole?: boolean;
   /** Errors and warnings on this provider. */
   findings: PlanFinding[];
 }
@@ -147,21 +162,87 @@ function toSteps({ steps }: TranslatedStatement, line: number): MigrationStep[] 
   });
 }
 
-function planForPostgres(file: MigrationFile): PlannedMigration {
+/** File for PostgreSQL with its transaction control. */
+export interface PostgresFile extends FileTransactions {
+  /** True if the runner must not split the file into several transactions. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Parses a file for PostgreSQL.
+ *
+ * @param file The file.
+ */
+export function readPostgresFile(file: Pick<MigrationFile, "path" | "sql">): PostgresFile {
   const text = stripMark(file.sql);
   const statements = splitStatements(text).map((source): ReadStatement => ({
     source,
     reader: new StatementReader(source.tokens),
   }));
+  const control = readTransactionControl(statements.map(({ reader }) => reader));
+  const isStepwise = DIRECTIVE.test(text) ||
+    statements.some(({ reader }) => runsAlone(reader) || isBackfill(reader));
+  const isWhole = !isStepwise &&
+    (control.blocks.length > 0 || statements.some(({ reader }) => needsTransaction(reader)));
+  return { file: file.path, text, statements, control, isStepwise, isWhole };
+}
+
+function planForPostgres(file: MigrationFile): PlannedMigration {
+  const transactions = readPostgresFile(file);
+  const { text, statements, isStepwise, isWhole } = transactions;
   const commented = findCommented(file, text);
   if (statements.length === 0 && commented.length === 0) return emptyFile(file);
-  const control = readTransactionControl(statements.map(({ reader }) => reader));
-  const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
-  const transactions = { file: file.path, text, statements, control, isStepwise };
-  const findings = [...commented, ...findStatementProblems(transactions, cannotShare)]
+  const problems = findStatementProblems(transactions, cannotShare);
+  const findings = [...commented, ...problems, ...findMisplacedBackfills(transactions)]
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
-  return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, findings };
+  return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, isWhole, findings };
+}
+
+const BACKFILL = /^--\s*trellis:\s*backfill\s*$/;
+
+/**
+ * Checks for the comment `-- trellis: backfill` before a statement, which requests batches by key.
+ *
+ * @param reader The statement.
+ */
+export function isBackfill({ tokens, places }: StatementReader): boolean {
+  return tokens.slice(0, places[0])
+    .some(({ kind, text }) => kind === "line_comment" && BACKFILL.test(text.trimEnd()));
+}
+
+/** Finds backfills that cannot be a change of rows in batches. */
+function findMisplacedBackfills(
+  { file, text, statements, control }: PostgresFile,
+): PlanFinding[] {
+  const locate = createLocator(text);
+  return statements.flatMap(({ source, reader }, place): PlanFinding[] => {
+    if (!isBackfill(reader)) return [];
+    const isChange = reader.is(0, "UPDATE") || reader.is(0, "DELETE");
+    const isInBlock = control.blocks.some(({ from, to }) => from < place && place < to);
+    if (isChange && !isInBlock) return [];
+    return [{
+      severity: "error",
+      rule: "migration-backfill",
+      file,
+      ...locate(findFirstWord(source)),
+      statement: maskStatement(source.tokens),
+      message: isInBlock
+        ? "is a backfill, whose batches are transactions, but is between BEGIN and COMMIT"
+        : "is no UPDATE or DELETE, so that it cannot be a backfill",
+      advice:
+        "Write -- trellis: backfill directly before an UPDATE or DELETE, outside of BEGIN and COMMIT.",
+    }];
+  });
+}
+
+const OF_TRANSACTION: ReadonlySet<string> = keywordSet("SET RESET LOCK DECLARE");
+
+/** Checks for statements whose effect ends with the transaction, or with the session. */
+function needsTransaction(reader: StatementReader): boolean {
+  return reader.isOneOf(0, OF_TRANSACTION) || isSessionSetting(reader) ||
+    isTransactionSetting(reader) || reader.find("TEMP", 1, 4) >= 0 ||
+    reader.find("TEMPORARY", 1, 4) >= 0 || /\badvisory_(?:xact_)?lock/i.test(reader.source);
 }
 
 /**
@@ -192,16 +273,33 @@ function toPostgresSteps(
   return steps;
 }
 
-function toBlock(inner: readonly MigrationStep[]): MigrationStep[] {
+/**
+ * Joins steps into one that is a transaction; nothing for no steps.
+ *
+ * @param inner Steps that can share a transaction.
+ */
+export function toBlock(inner: readonly MigrationStep[]): MigrationStep[] {
   if (inner.length === 0) return [];
   const block = inner.map(({ sql }) => sql);
-  return [toStep(block.join(";\n"), { run: "transactional", block, line: inner[0].line })];
+  const locks = inner.flatMap((step) => step.locks ?? []);
+  const hidesLocks = inner.some((step) => step.hidesLocks);
+  const { line } = inner[0];
+  return [toStep(block.join(";\n"), { run: "transactional", block, line, locks, hidesLocks })];
 }
 
-function toPostgresStep(sql: string, line: number): MigrationStep[] {
+/**
+ * Creates the step of a statement; nothing for an empty text.
+ *
+ * @param sql The statement.
+ * @param line Its line in the file, from 1.
+ */
+export function toPostgresStep(sql: string, line: number): MigrationStep[] {
   if (sql === "") return [];
-  const run = runsAlone(parseStatement(sql)) ? "standalone" : "transactional";
-  return [toStep(sql, { run, line })];
+  const reader = parseStatement(sql);
+  const run = runsAlone(reader) ? "standalone" : "transactional";
+  const hidesLocks = reader.is(0, "DO") || reader.is(0, "CALL");
+  const inBatches = isBackfill(reader);
+  return [toStep(sql, { run, line, locks: readStrongLocks(reader), hidesLocks, inBatches })];
 }
 
 /** Finds comments of drizzle-kit that replace a statement. */

@@ -11,6 +11,7 @@ import { toQueryResult } from "../session/decode_rows.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { Row } from "../../sql/session.ts";
+import { isStalePlan } from "../../sql/sqlstate.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /** Statements whose plan is worth keeping; DDL and SET run once. */
@@ -232,10 +233,87 @@ export function toSqlDriver(
       modes?: string,
     ): Promise<T> {
       if (!server.isKnown) await server.check();
-      const run = (tx: TransactionSql, gate: StatementGate) => work(inTransaction(tx, gate));
-      return await begin(pool, connectRetry, limit, run, modes);
+      const first = new FirstStatement(work);
+      const run = (tx: TransactionSql, gate: StatementGate) => first.run(inTransaction(tx, gate));
+      const beginOnce = () => begin(pool, connectRetry, limit, run, modes);
+      return await beginOnce().catch((error) => {
+        if (!first.isStale) throw error;
+        return beginOnce().catch((next) => first.fail(next));
+      });
     },
   };
+}
+
+/**
+ * The work of a transaction. If the plan of its first statement is stale, the statement waits for
+ * another transaction, in which it is sent again: nothing has happened in the first one. Outside of
+ * transactions postgres.js does the same.
+ */
+class FirstStatement<T> {
+  /** True if the work continues in the next transaction. */
+  isStale = false;
+  readonly #work: (tx: TransactionDriver) => Promise<T>;
+  #driver: TransactionDriver | undefined;
+  #started = 0;
+  #result: Promise<T> | undefined;
+  #resend: (() => void) | undefined;
+  #reject: (error: unknown) => void = () => {};
+  /** Resolved once the first statement was sent again. */
+  #restarted: Promise<void> | undefined;
+  #stop: (error: unknown) => void = () => {};
+
+  constructor(work: (tx: TransactionDriver) => Promise<T>) {
+    this.#work = work;
+  }
+
+  /** Runs the work, or continues it, in a transaction that has begun. */
+  run(driver: TransactionDriver): Promise<T> {
+    this.#driver = driver;
+    if (this.#resend !== undefined) {
+      this.#resend();
+      return this.#result!;
+    }
+    return new Promise((resolve, reject) => {
+      this.#stop = reject;
+      this.#result = this.#work({
+        pipelines: driver.pipelines,
+        run: (statement) => this.#send(statement),
+        savepoint: async (work) => {
+          this.#started++;
+          if (this.#restarted !== undefined) await this.#restarted;
+          return await this.#driver!.savepoint(work);
+        },
+      });
+      this.#result.then(resolve, reject);
+    });
+  }
+
+  /** Rejects the first statement, if it still waits for the next transaction. */
+  fail(error: unknown): never {
+    this.#reject(error);
+    throw error;
+  }
+
+  async #send(statement: Statement): Promise<StatementResult> {
+    const isFirst = this.#started++ === 0;
+    if (this.#restarted !== undefined) await this.#restarted;
+    try {
+      return await this.#driver!.run(statement);
+    } catch (error) {
+      if (!isFirst || this.#started > 1 || !isStalePlan(error)) throw error;
+      this.isStale = true;
+      let continueOthers = (): void => {};
+      this.#restarted = new Promise((resolve) => continueOthers = resolve);
+      return await new Promise((resolve, reject) => {
+        this.#reject = reject;
+        this.#resend = () => {
+          this.#driver!.run(statement).then(resolve, reject);
+          continueOthers();
+        };
+        this.#stop(error);
+      });
+    }
+  }
 }
 
 /**

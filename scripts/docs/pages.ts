@@ -52,7 +52,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Build, test, deploy",
-    paths: ["deployment", "bundling", "openapi", "client", "testing"]
+    paths: ["deployment", "bundling", "openapi", "client", "react", "testing"]
       .map((name) => `guides/${name}.md`),
   },
   {

@@ -387,3 +387,49 @@ Deno.test("createClient() types errors by route", async () => {
   // @ts-expect-error the route has no such code
   assert(error?.code !== "NOT_FOUND");
 });
+
+interface noteRoutes {
+  POST: {
+    "/orders": {
+      responses: {
+        201: Body<{ id: string }>;
+        202: { content?: never };
+        304: { content?: never };
+        409: Body<{ reason: "taken" | "full" }>;
+        default: Body<{ message: string }>;
+      };
+    };
+  };
+}
+
+Deno.test("createClient() narrows a result by its status", async () => {
+  const answers = [
+    Response.json({ id: "n1" }, { status: 201 }),
+    new Response(null, { status: 202 }),
+    Response.json({ reason: "full" }, { status: 409 }),
+    Response.json({ message: "broken" }, { status: 500 }),
+  ];
+  const client = createClient<noteRoutes>({
+    baseUrl: "http://localhost",
+    fetch: () => Promise.resolve(answers.shift()!),
+  });
+  const seen: unknown[] = [];
+  for (let count = 0; count < 4; count++) {
+    const result = await client.POST("/orders");
+    // each member is read without a cast: its type is known by the status
+    if (result.status === 201) seen.push(result.data?.id);
+    else if (result.status === 202) seen.push(result.data satisfies undefined);
+    else if (result.status === 409) seen.push("reason" in result.error && result.error.reason);
+    else seen.push(result.error && "message" in result.error && result.error.message);
+  }
+  assertEquals(seen, ["n1", undefined, "full", "broken"]);
+  const closed = createClient<routes>({
+    baseUrl: "http://localhost",
+    fetch: () => Promise.resolve(Response.json({ code: "CONFLICT", message: "" }, { status: 409 })),
+  });
+  const { status, data, error } = await closed.POST("/notes", { body: { title: "Milk" } });
+  if (status === 409) assertEquals(error.code satisfies "CONFLICT", "CONFLICT");
+  else assertEquals(data.id satisfies string, "");
+  // @ts-expect-error the route has no such status
+  assert(status !== 410);
+});

@@ -1,9 +1,16 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import * as z from "zod";
 import { closeDrizzleClient } from "../../database/providers/client.ts";
 import { executeRows, getDrizzleClient, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import {
+  configureJobs,
+  createJobWorker,
+  createNotifyDelivery,
+  defineJob,
+  JOBS_MIGRATION_SQL,
+} from "../../jobs/mod.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { listRows } from "./jobs_database.ts";
 
@@ -33,6 +40,9 @@ Deno.test("jobs run exactly once on the distributed provider, with workers that 
         await add.enqueueMany(tx, Array.from({ length: 60 }, (_, n) => n));
         await step.enqueueMany(tx, [100, 101, 102], { group: "g" });
       });
+      const restore = configureJobs({ delivery: createNotifyDelivery() });
+      await assertRejects(() => add.enqueue(db, 1), ConfigurationError, "NOTIFY");
+      restore();
       const workers = [1, 2, 3, 4].map(() =>
         createJobWorker({ getDb: () => db, jobs: [add, step], concurrency: 2, ...QUIET })
       );

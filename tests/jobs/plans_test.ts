@@ -164,7 +164,7 @@ for (const [name, statement, rows] of STATEMENTS) {
 Deno.test("the gauges read the jobs that wait longest and the dead ones", async () => {
   const { types, read } = await explain(buildGauges(undefined));
   assertEquals(types.filter((type) => type === "Seq Scan"), []);
-  assert(read <= 3 * JOB_SHARDS * 100 + 50, `${read} rows read`);
+  assert(read <= 24 * 100 + 50, `${read} rows read`);
 });
 
 Deno.test("leasing forgets the plan that was made when the table was small", async () => {

@@ -4,6 +4,7 @@ import { withTransaction } from "../../database/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { configureJobs, createJobWorker, defineJob, PermanentJobError } from "../../jobs/mod.ts";
 import { createFakeClock, createTestDatabase } from "../../testing/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 import { createJobsTable, listRows } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -41,13 +42,14 @@ Deno.test("enqueue() with replace gives a job that waits the last payload and ti
   await clock.advance(10_000);
   assertEquals((await worker.runDue()).done, 1);
   assertEquals(ran, [4]);
-  // a job that is done keeps its key
+  // one that is done is replaced
   await job.enqueue(db, 5, { key: "k" });
-  assertEquals((await worker.runDue()).done, 0);
+  assertEquals((await worker.runDue()).done, 1);
+  assertEquals(ran, [4, 5]);
   assertEquals(await listStates("debounced"), ["done"]);
 });
 
-Deno.test("enqueue() with replace runs a dead job of the key again, and leaves one that runs", async () => {
+Deno.test("enqueue() with replace runs a dead job of the key again, and one that runs once more with the last payload", async () => {
   let fails = true;
   let during = async () => {};
   const ran: unknown[] = [];
@@ -63,9 +65,15 @@ Deno.test("enqueue() with replace runs a dead job of the key again, and leaves o
   assertEquals((await worker.runDue()).dead, 1);
   fails = false;
   await job.enqueue(db, 2, { key: "k" });
-  during = async () => void await job.enqueue(db, 3, { key: "k" });
+  during = async () => {
+    during = async () => {};
+    await job.enqueue(db, 3, { key: "k" });
+    await job.enqueue(db, 4, { key: "k" });
+  };
   assertEquals(await worker.runDue(), { done: 1, retried: 0, dead: 0, lost: 0 });
-  assertEquals(ran, [[2, 1]]);
+  assertEquals(await worker.runDue(), { done: 1, retried: 0, dead: 0, lost: 0 });
+  assertEquals(ran, [[2, 1], [4, 1]]);
+  assertEquals(await listStates("revived"), ["done"]);
 });
 
 Deno.test("enqueue() with periodSeconds frees a key when its job has ended and the period is over", async () => {
@@ -93,6 +101,23 @@ Deno.test("enqueue() with periodSeconds frees a key when its job has ended and t
   await enqueue(4);
   await worker.runDue();
   assertEquals(ran.splice(0), [4, 4]);
+});
+
+Deno.test("the last failure of a job with a key says that the key adds no other job", async () => {
+  const fail = () => {
+    throw new PermanentJobError("rejected");
+  };
+  const keyed = defineJob({ name: "keyed", schema: z.null() })(fail);
+  const replaced = defineJob({ name: "replaced", schema: z.null(), unique: { replace: true } })(
+    fail,
+  );
+  await keyed.enqueue(db, null);
+  await keyed.enqueue(db, null, { key: "k" });
+  await replaced.enqueue(db, null, { key: "k" });
+  const worker = createJobWorker({ getDb: () => db, jobs: [keyed, replaced], ...QUIET });
+  const { lines } = await captureLogs(() => worker.runDue());
+  const advised = lines.filter(({ advice }) => advice !== undefined);
+  assertEquals(advised.map(({ job, level }) => [job, level]), [["keyed", "ERROR"]]);
 });
 
 Deno.test("a worker runs jobs of a higher priority first, in all parts of the table", async () => {

@@ -114,7 +114,12 @@ function renderJob(job, status) {
       badge: job.state,
       look: BADGES[job.state] ?? "dim",
       title: job.name,
-      who: [attempts, job.runs.length > 0 && `ran ${getDuration(ranMs)}`, job.group],
+      who: [
+        attempts,
+        job.runs.length > 0 && `ran ${getDuration(ranMs)}`,
+        job.state === "running" && job.progress > 0 && `${Math.round(job.progress * 100)} %`,
+        job.group,
+      ],
       when: `${getDuration(durationMs)} · ${getTime(job.enqueuedAt)}`,
     },
     detail,
@@ -127,7 +132,7 @@ function renderJob(job, status) {
   if (!detail.hidden) void showDetails(detail, job.id);
   const actions = [
     ["retry", "Send again", ["dead", "cancelled"]],
-    ["cancel", "Cancel", ["queued", "dead"]],
+    ["cancel", "Cancel", ["queued", "running", "dead"]],
   ].filter(([, , states]) => states.includes(job.state)).map(([action, label]) => {
     const button = el("button", { class: "sign-in", onclick: () => void change(action) }, label);
     button.setAttribute("aria-label", `${label}: ${job.name}`);
@@ -158,7 +163,7 @@ function renderJob(job, status) {
 function showDetails(place, id) {
   return fill(place, async () => {
     const job = await ask(`jobs/${id}`);
-    const { payload, runAt, finishedAt, correlationId, runs, logs } = job;
+    const { payload, result, runAt, finishedAt, correlationId, runs, logs } = job;
     return [
       el("h3", {}, "Timeline"),
       renderSpans(getPhases(job)),
@@ -167,6 +172,7 @@ function showDetails(place, id) {
       runs.length === 0 ? undefined : el("p", { class: "actions" }, runs.map(renderCallLink)),
       el("h3", {}, "Payload"),
       block(payload, "Payload"),
+      ...result === undefined ? [] : [el("h3", {}, "Result"), block(result, "Result")],
       el("h3", {}, "Job"),
       block({ id, runAt, finishedAt, correlationId }, "Job"),
     ].filter((part) => part !== undefined);

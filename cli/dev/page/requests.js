@@ -159,7 +159,7 @@ function renderDetails(call) {
   ].filter((part) => part !== undefined);
 }
 
-/** Fields that are the same in every line of a call. */
+/** Fields that are the same in every line of a call, and the error, which is described. */
 const COMMON = new Set([
   "level",
   "message",
@@ -170,21 +170,20 @@ const COMMON = new Set([
   "cold_start",
   "xray_trace_id",
   "correlation_id",
+  "error",
+  "described",
 ]);
 const LOOKS = { WARN: "warn", ERROR: "bad", CRITICAL: "bad", DEBUG: "dim" };
 
 /** Creates a list of log lines. */
 export function renderLogs(logs) {
   const lines = logs.map((line) => {
-    const hasStack = typeof line.error?.stack === "string";
-    const fields = Object.entries(line).filter(([name]) =>
-      !COMMON.has(name) && !(hasStack && name === "error")
-    );
+    const fields = Object.entries(line).filter(([name]) => !COMMON.has(name));
     return el(
       "li",
       {},
       el("span", { class: `level ${LOOKS[line.level] ?? ""}` }, line.level),
-      String(line.message),
+      `${line.message}${line.described?.text ?? ""}`,
       fields.length === 0 ? undefined : el(
         "span",
         { class: "fields" },
@@ -196,18 +195,12 @@ export function renderLogs(logs) {
           )
         }`,
       ),
-      hasStack ? el("div", { class: "stack" }, renderError(line.error)) : undefined,
+      line.described === undefined
+        ? undefined
+        : el("div", { class: "stack" }, line.described.lines.join("\n")),
     );
   });
   return el("ol", { class: "logs" }, lines);
-}
-
-/** Renders an error with its causes: each with its stack, a line for each call. */
-function renderError({ name, message, stack, cause, ...more }) {
-  const fields = Object.entries(more).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-  const own = `${name}: ${message}${fields.join("")}\n${stack}`;
-  if (typeof cause?.stack === "string") return `${own}\ncaused by ${renderError(cause)}`;
-  return cause === undefined ? own : `${own}\ncaused by ${JSON.stringify(cause)}`;
 }
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -22,6 +22,8 @@ export function open(name) {
     tab.setAttribute("aria-selected", String(isOpen));
     tab.tabIndex = isOpen ? 0 : -1;
     document.getElementById(tab.getAttribute("aria-controls")).hidden = !isOpen;
+    // the row of tabs is wider than a phone
+    if (isOpen) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   if (location.hash.slice(1) !== known) history.replaceState(null, "", `#${known}`);
   listeners.get(known)?.();

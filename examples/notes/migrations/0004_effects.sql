@@ -17,7 +17,9 @@ CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "trace_parent" text,
   "version" integer,
   "progress" double precision,
-  "result" text
+  "result" text,
+  "next_payload" text,
+  "next_run_at" timestamp with time zone
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;

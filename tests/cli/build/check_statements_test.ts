@@ -93,7 +93,16 @@ export const find = queries.find;`;
       const file = join(root, "src/functions/api/notes.get.ts");
       return checkStatements({ root, functions: [{ name: "Notes", file }] });
     });
-  assertEquals(await check(kept), undefined);
+  const { functions, warning } = await check(kept);
+  assertEquals(warning, undefined);
+  assertEquals(functions.get("Notes"), {
+    statements: [{
+      name: "find",
+      place: "src/queries.ts:5",
+      sql: "SELECT * FROM notes WHERE id = $1 LIMIT $2",
+    }],
+    unchecked: [],
+  });
   await assertRejects(
     () => check(kept.replace("queries.find;", "queries.other;")),
     ConfigurationError,

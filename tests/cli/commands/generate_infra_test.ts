@@ -434,7 +434,29 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
   ];
 
-for (const [what, message, files] of FAULTS) {
+function isOfRoutes([, , files]: typeof FAULTS[number]): boolean {
+  return Object.keys(files).every((path) => path.startsWith(API));
+}
+
+Deno.test("generate infra names all faults of routes at once, exits with 1 and writes nothing", async () => {
+  const cases = FAULTS.filter(isOfRoutes).map((fault, at) => ({ fault, folder: `case${at + 10}` }));
+  const files = cases.flatMap(({ fault: [, , each], folder }) =>
+    Object.entries(each).map(([path, text]) => [path.replace(API, `${API}/${folder}`), text])
+  );
+  await withProject(Object.fromEntries(files), async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root);
+    for (const { fault: [what, message], folder } of cases) {
+      const lines = stdout.split("\n").filter((line) => line.toLowerCase().includes(folder));
+      // as if the case were alone
+      const own = lines.join("\n").replaceAll(new RegExp(`${folder}/?`, "gi"), "");
+      assertMatch(own, message, `${what}: ${stdout}${stderr}`);
+    }
+    assertEquals([exitCode, await listFiles(join(root, "infra"))], [1, []]);
+    assertMatch(stdout, /Nothing was written: \d+ errors\n$/);
+  });
+});
+
+for (const [what, message, files] of FAULTS.filter((fault) => !isOfRoutes(fault))) {
   Deno.test(`generate infra names ${what}, exits with 1 and writes nothing`, async () => {
     await withProject(files, async (root) => {
       const { exitCode, stdout, stderr } = await infra(root);
@@ -886,11 +908,17 @@ Deno.test("generate infra refuses a path whose handlers would have their preflig
     [`"https://a.example"`, "false", "http", /POST allows no other origin/],
     [`"https://a.example"`, "false", "rest", /POST allows no other origin/],
   ];
-  for (const [get, post, type, said] of cases) {
+  const projects = Object.groupBy(
+    cases.map((fault, at) => ({ fault, path: `mixed${at}` })),
+    ({ fault: [, , type, said] }) => said === undefined ? "sound" : type,
+  );
+  for (const [kind, paths = []] of Object.entries(projects)) {
     const files = {
-      [`${API}/mixed/index.get.ts`]: cors(get),
-      [`${API}/mixed/index.post.ts`]: cors(post),
-      ...config(`{ api: { type: "${type}" } }`),
+      ...Object.fromEntries(paths.flatMap(({ fault: [get, post], path }) => [
+        [`${API}/${path}/index.get.ts`, cors(get)],
+        [`${API}/${path}/index.post.ts`, cors(post)],
+      ])),
+      ...config(`{ api: { type: "${paths[0].fault[2]}" } }`),
     };
     await withProject(files, async (root) => {
       const { exitCode, stdout, stderr } = await infra(
@@ -898,8 +926,12 @@ Deno.test("generate infra refuses a path whose handlers would have their preflig
         "--modules-path",
         join(Deno.cwd(), "modules"),
       );
-      assertEquals(exitCode === 0, said === undefined, stdout + stderr);
-      if (said !== undefined) assertMatch(stdout + stderr, said);
+      assertEquals(exitCode === 0, kind === "sound", stdout + stderr);
+      for (const { fault: [, , , said], path } of paths) {
+        if (said === undefined) continue;
+        const lines = (stdout + stderr).split("\n").filter((line) => line.includes(path));
+        assertMatch(lines.join("\n").replaceAll(path, "mixed"), said);
+      }
     });
   }
 });

@@ -6,7 +6,8 @@ import process from "node:process";
 import { writeLargeOpenapiProject } from "../fixtures/large_openapi_project.ts";
 import { generate } from "../fixtures/openapi_project.ts";
 
-const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 80;
+const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
+const FUNCTIONS = IS_FULL ? 1000 : 80;
 
 /** The work of the processor, which says the same on a busy machine. */
 async function measure(functions: number): Promise<number> {
@@ -29,7 +30,8 @@ async function measure(functions: number): Promise<number> {
 }
 
 Deno.test(`generate openapi describes every one of ${FUNCTIONS} functions in a valid document`, async () => {
-  await measure(40);
+  // only a process that has run before can be compared with others
+  if (IS_FULL) await measure(40);
   const seconds = await measure(FUNCTIONS);
   console.info(`processor time: ${seconds.toFixed(1)} s for ${FUNCTIONS} functions`);
 });

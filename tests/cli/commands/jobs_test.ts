@@ -90,6 +90,12 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
         jobs.map(({ id, state }: { id: string; state: string }) => [id, state]),
       );
       assertEquals(ids.map((id) => states[id]), ["cancelled", "dead", "dead"]);
+      await db.execute(
+        sql`update trellis_jobs set state = 'running', finished_at = null, due_at = now() + interval '1 hour'
+          where id = ${ids[1]}`,
+      );
+      assertStringIncludes((await run("cancel", ids[1])).stdout, "--running");
+      assertEquals((await run("cancel", ids[1], "--running")).exitCode, 0);
     });
   } finally {
     await closeDrizzleClient(database);

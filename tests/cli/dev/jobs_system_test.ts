@@ -60,6 +60,8 @@ async function retryOnPage(url: string): Promise<void> {
     );
     assertEquals(phases, ["queued", "attempt at "]);
     assertEquals((await page.$$("#panel-jobs .timeline .bad")).length, 1);
+    const stack = await page.$eval("#panel-jobs .stack", ({ textContent }) => textContent ?? "");
+    assertStringIncludes(stack, "(src/jobs.ts:");
     await page.click('#panel-jobs button[aria-label="Send again: greet"]');
     await page.waitForFunction(
       `document.querySelector("#panel-jobs .empty")?.textContent === "No jobs."`,
@@ -98,7 +100,7 @@ Deno.test(
       assertEquals(payload, '"Ada"');
       assertEquals(runs.map(({ isFailed }: Json) => isFailed), [false]);
       assertEquals((await page(`calls/${runs[0].callId}`)).json.functionName, "JobsRelay");
-      assertEquals(logs.map(({ message }: Json) => message), ["greeted", "request completed"]);
+      assertEquals(logs.map(({ message }: Json) => message), ["greeted", "job completed"]);
       const delayed = await enqueue("Bob?delay=1");
       await waitFor(delayed, "done");
 

@@ -66,6 +66,16 @@ const CASES: [sql: string, tables: string[], hasUnknownTable?: boolean][] = [
   ["SELECT * FROM", [], true],
   ["DO $$ BEGIN IF x THEN DELETE FROM notes; END IF; END $$", ["notes DELETE"]],
   ["DO LANGUAGE plpgsql $a$ BEGIN EXECUTE 'x'; END $a$", [], true],
+  ["DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM a) THEN x := (SELECT n FROM b); END IF; END $$", [
+    "a SELECT",
+    "b SELECT",
+  ]],
+  ["DO $$ BEGIN FOR r IN SELECT * FROM a LOOP DELETE FROM b; END LOOP; END $$", [
+    "a SELECT",
+    "b DELETE",
+  ]],
+  ["LOCK TABLE notes, app.tags", ["notes UPDATE", "app.tags UPDATE"]],
+  ["LOCK notes IN ACCESS SHARE MODE", ["notes SELECT"]],
   ["TABLE notes", ["notes SELECT"]],
   ["MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE", [
     "a SELECT,INSERT,UPDATE,DELETE",
@@ -82,3 +92,10 @@ for (const [sql, tables, hasUnknownTable = false] of CASES) {
     assertEquals([printed.sort(), read.hasUnknownTable], [[...tables].sort(), hasUnknownTable]);
   });
 }
+
+Deno.test("loadSqlReader() lists statements that need the owner", () => {
+  const { tables, ownerStatements } = readSqlTables(
+    "TRUNCATE a, app.b; REFRESH MATERIALIZED VIEW c",
+  );
+  assertEquals([tables, ownerStatements], [[], ["TRUNCATE a", "TRUNCATE b", "REFRESH of c"]]);
+});

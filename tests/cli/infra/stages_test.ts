@@ -119,7 +119,7 @@ Deno.test("createProjectFiles() writes a workflow without keys, whose plan has a
       [...plan.matchAll(/"s3:GetObject"[^}]*Resource = "([^"]*)"/g)].map(([, resource]) =>
         resource
       ),
-      ["prod.tfstate", "prod.tfstate.tflock"].map((key) =>
+      ["prod.tfstate", "prod.tfstate.releases.json", "prod.tfstate.tflock"].map((key) =>
         "${aws_s3_bucket.state[0].arn}/my-api/" + key
       ),
     );

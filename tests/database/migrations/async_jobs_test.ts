@@ -37,6 +37,7 @@ function provider(looks: readonly Look[], more: Partial<MigrationContext> = {}):
     tables: nameTables(),
     lock: heldLock(),
     limitsRows: true,
+    lockLimits: undefined,
     jobTimeoutMs: 60_000,
     isOver: () => false,
     logger: (line) => void lines.push(line),

@@ -74,6 +74,7 @@ export async function withMigrationLab(
       tables,
       lock: heldLock(),
       limitsRows: false,
+      lockLimits: { timeoutMs: 2000, maxAttempts: 20 },
       jobTimeoutMs: 60_000,
       isOver: () => false,
       logger: (line) => void lines.push(line),

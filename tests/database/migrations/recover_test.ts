@@ -141,7 +141,7 @@ Deno.test("dropIndexSql() drops the index that a statement makes in its table's 
     ["CREATE INDEX i ON t (a)", "DROP INDEX IF EXISTS i"],
     [
       "create unique index concurrently if not exists I on only app.t (a)",
-      "DROP INDEX IF EXISTS app.I",
+      "DROP INDEX CONCURRENTLY IF EXISTS app.I",
     ],
     ['CREATE INDEX ASYNC "I ""x" ON "App"."T" (a)', 'DROP INDEX IF EXISTS "App"."I ""x"'],
     ["CREATE INDEX ON t (a)", undefined],

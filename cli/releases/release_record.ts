@@ -1,0 +1,106 @@
+import type { S3Client } from "@aws-sdk/client-s3";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
+import type { ResolvedStage } from "../stages/stage_settings.ts";
+import { parseManifest, type ReleaseManifest } from "./release_manifest.ts";
+
+/** Record of the releases of a stage that may be running. */
+export interface ReleaseRecord {
+  /** Reads the releases, the oldest first; empty if none was recorded. */
+  read(): Promise<ReleaseManifest[]>;
+  /** Replaces the releases. */
+  write(releases: readonly ReleaseManifest[]): Promise<void>;
+  /** Removes the record of a stage that is destroyed. */
+  remove(): Promise<void>;
+}
+
+const LIMIT: RequestLimit = { service: "Amazon S3", limitMs: 30_000 };
+
+/**
+ * Opens the record of a stage: an object beside the state in its bucket, or a file beside Terraform's
+ * on this machine.
+ *
+ * @param state The bucket of the state; `undefined` for a state on this machine.
+ * @param folder Absolute path of the generated Terraform.
+ * @param stage The stage.
+ */
+export function openReleaseRecord(
+  state: { readonly bucket: string; readonly region: string } | undefined,
+  folder: string,
+  { name, backend }: Pick<ResolvedStage, "name" | "backend">,
+): ReleaseRecord {
+  if (state === undefined) {
+    return toRecord(openFile(join(folder, ".terraform", "stages", `${name}.releases.json`)));
+  }
+  return toRecord(openObject(state.region, state.bucket, `${backend.key}.releases.json`));
+}
+
+interface TextStore {
+  read(): Promise<string | undefined>;
+  write(text: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+function toRecord(store: TextStore): ReleaseRecord {
+  return {
+    async read(): Promise<ReleaseManifest[]> {
+      const text = await store.read();
+      if (text === undefined) return [];
+      const releases = JSON.parse(text) as unknown[];
+      return releases.map((each) => parseManifest(JSON.stringify(each), "the record of the stage"));
+    },
+    write: (releases) => store.write(JSON.stringify(releases)),
+    remove: () => store.remove(),
+  };
+}
+
+function openFile(file: string): TextStore {
+  return {
+    read: () => Promise.resolve(existsSync(file) ? readFileSync(file, "utf8") : undefined),
+    write(text): Promise<void> {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+      return Promise.resolve();
+    },
+    remove: () => Promise.resolve(rmSync(file, { force: true })),
+  };
+}
+
+function openObject(region: string, bucket: string, key: string): TextStore {
+  const place = { Bucket: bucket, Key: key };
+  let client: S3Client | undefined;
+  // without the package nothing is recorded; the lock of the stage warns about it
+  const load = () => import("@aws-sdk/client-s3").catch(() => undefined);
+  return {
+    async read(): Promise<string | undefined> {
+      const library = await load();
+      if (library === undefined) return undefined;
+      const s3 = client ??= new library.S3Client({ region });
+      try {
+        return await limitRequest(LIMIT, async (abortSignal) => {
+          const command = new library.GetObjectCommand(place);
+          const { Body } = await s3.send(command, { abortSignal });
+          return await Body!.transformToString();
+        });
+      } catch (error) {
+        if ((error as Error).name === "NoSuchKey") return undefined;
+        throw error;
+      }
+    },
+    async write(text): Promise<void> {
+      const library = await load();
+      if (library === undefined) return;
+      const s3 = client ??= new library.S3Client({ region });
+      const command = new library.PutObjectCommand({ ...place, Body: text });
+      await limitRequest(LIMIT, (abortSignal) => s3.send(command, { abortSignal }));
+    },
+    async remove(): Promise<void> {
+      const library = await load();
+      if (library === undefined) return;
+      const s3 = client ??= new library.S3Client({ region });
+      const command = new library.DeleteObjectCommand(place);
+      await limitRequest(LIMIT, (abortSignal) => s3.send(command, { abortSignal }));
+    },
+  };
+}
