@@ -1,5 +1,7 @@
 import { checkHandler } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
+import type { Clock } from "../core/async/clock.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import type { TransactionClient } from "../database/session/transaction.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "./enqueue.ts";
@@ -71,6 +73,20 @@ export type JobHandler<TOutput, TTransaction extends boolean, TResult = unknown>
   params: JobHandlerParams<TOutput, TTransaction>,
 ) => TResult | Promise<TResult>;
 
+/** Attempt that marks its job as done itself. */
+export interface LeasedAttempt {
+  /** The lease: only its owner can mark the job as done. */
+  readonly lease: { readonly id: string; readonly fence: number };
+  /** Arguments of a handler. */
+  readonly params: JobHandlerParams<unknown, false>;
+  /** Returns the client of the worker. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** True if the attempt adds its metrics. */
+  readonly metrics: boolean;
+}
+
 /** Declared job. */
 export interface Job<
   TInput = unknown,
@@ -86,6 +102,11 @@ export interface Job<
   readonly settings: JobSettings;
   /** The handler, to be tested apart from its worker. */
   readonly handler: JobHandler<TOutput, TTransaction, TResult>;
+  /**
+   * Runs an attempt in place of the handler, and marks the job as done itself: the turns of a workflow do.
+   * It needs `transaction: true`.
+   */
+  readonly runLeased?: (attempt: LeasedAttempt) => Promise<void>;
   /**
    * Adds a job in the transaction of `client`. It runs after COMMIT, and never if the transaction is
    * rolled back. The statement is not awaited: where the driver pipelines, it takes no round trip.

@@ -82,7 +82,7 @@ function hasCause(error: unknown, type: new (...args: never[]) => Error): boolea
 }
 
 /** Describes an error for the table: class and message of each cause, without SQL and secrets. */
-function describeFailure(error: unknown): string {
+export function describeFailure(error: unknown): string {
   const lines = causeChain(error).map((link) => {
     const name = link instanceof Error ? link.name : typeof link;
     const code = isAppError(link) ? ` (${link.code})` : "";

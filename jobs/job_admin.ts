@@ -86,7 +86,8 @@ const COLUMNS: PlainSql = sql`"id", "name", "state", "attempts", "group_key",
   ${isoTime("enqueued_at")} as enqueued, ${isoTime("run_at")} as run,
   ${isoTime("finished_at")} as finished, "last_error", "correlation_id", "progress"`;
 
-function isoTime(column: string): PlainSql {
+/** Returns the time of a column as ISO 8601, in UTC. */
+export function isoTime(column: string): PlainSql {
   return sql`to_char("${rawSql(column)}" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 

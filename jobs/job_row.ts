@@ -147,19 +147,26 @@ export async function serializePayload(
   payload: unknown,
 ): Promise<string> {
   const text = toJson(payload);
-  if (text.length * 3 > MAX_PAYLOAD_BYTES) checkSize(name, text);
+  checkSize(`The payload of the job ${name}`, text);
   await parseInput(schema, JSON.parse(text));
   return text;
 }
 
-function toJson(payload: unknown): string {
+/**
+ * Writes a value as JSON. Refuses what JSON cannot hold.
+ *
+ * @param payload The value.
+ * @param isStrict True to refuse values that come back from JSON as another type, such as `Date`.
+ * @throws {ValidationError} With the path of the value that JSON would change.
+ */
+export function toJson(payload: unknown, isStrict = false): string {
   let text: string;
   try {
     text = JSON.stringify(payload) ?? "null";
   } catch {
     throw refusePayload("", "It cannot be written as JSON");
   }
-  checkLossless(payload, "");
+  checkLossless(payload, "", isStrict);
   return text;
 }
 
@@ -174,7 +181,7 @@ function refusePayload(path: string, message: string): ValidationError {
 const LOSSY = [Map, Set, WeakMap, WeakSet, Promise, RegExp, ArrayBuffer];
 
 /** Refuses values that JSON leaves out or changes: the worker would get another payload. Has no cycles. */
-function checkLossless(value: unknown, path: string): void {
+function checkLossless(value: unknown, path: string, isStrict: boolean): void {
   const isLost = typeof value === "function" || typeof value === "symbol" ||
     typeof value === "number" && !Number.isFinite(value) ||
     ArrayBuffer.isView(value) || LOSSY.some((type) => value instanceof type);
@@ -184,17 +191,29 @@ function checkLossless(value: unknown, path: string): void {
     throw refusePayload(path, `JSON cannot hold ${shown}`);
   }
   if (typeof value !== "object" || value === null) return;
-  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return;
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    if (!isStrict) return;
+    const what = value.constructor.name;
+    throw refusePayload(path, `JSON holds a ${what} as another type: convert it first`);
+  }
   for (const [key, member] of Object.entries(value)) {
-    checkLossless(member, path === "" ? key : `${path}.${key}`);
+    checkLossless(member, path === "" ? key : `${path}.${key}`, isStrict);
   }
 }
 
-function checkSize(name: string, text: string): void {
+/**
+ * Checks that a column can hold a JSON text.
+ *
+ * @param what What the text is, for the message.
+ * @param text The JSON.
+ * @throws {ConfigurationError} If it is too long.
+ */
+export function checkSize(what: string, text: string): void {
+  if (text.length * 3 <= MAX_PAYLOAD_BYTES) return;
   const bytes = new TextEncoder().encode(text).length;
   if (bytes <= MAX_PAYLOAD_BYTES) return;
   throw new ConfigurationError(
-    `The payload of the job ${name} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD_BYTES} are ` +
+    `${what} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD_BYTES} are ` +
       "allowed: store the content elsewhere and pass its id",
   );
 }

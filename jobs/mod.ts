@@ -32,6 +32,7 @@ export {
   type JobHandlerParams,
   type JobInput,
   type JobOutput,
+  type LeasedAttempt,
   type RunningJob,
 } from "./define_job.ts";
 export type { JobClient } from "./enqueue.ts";

@@ -23,7 +23,7 @@ import { log } from "../observability/logger.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob, JobHandlerParams, RunningJob } from "./define_job.ts";
-import { buildFinish, buildProgress, buildResult } from "./finish.ts";
+import { buildFinish, buildProgress, buildResult, type JobLease } from "./finish.ts";
 import {
   JobBusyError,
   JobLeaseLostError,
@@ -103,6 +103,10 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     if (active.has(leased.id)) throw new JobBusyError(leased.id);
     const params = await readParams(job, leased, metadata, options);
     try {
+      if (job.runLeased !== undefined) {
+        await job.runLeased({ ...options, lease: leased, params });
+        return undefined;
+      }
       if (!settings.transaction) {
         return await options.watch.run(
           leased,
@@ -235,9 +239,18 @@ async function attemptInTransaction(
   );
 }
 
-async function markDone(
+/**
+ * Marks a job as done in a transaction.
+ *
+ * @param tx The transaction.
+ * @param lease The lease.
+ * @param keepSeconds Seconds that the row is kept.
+ * @param clock Clock of a test.
+ * @throws {JobLeaseLostError} If another worker has leased the job.
+ */
+export async function markDone(
   tx: TransactionClient,
-  { id, fence }: LeasedJob,
+  { id, fence }: JobLease,
   keepSeconds: number,
   clock: Clock | undefined,
 ): Promise<void> {

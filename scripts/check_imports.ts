@@ -28,6 +28,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./auth/schema": ["drizzle-orm"],
   "./database/orm": ["drizzle-orm"],
   "./jobs": ["drizzle-orm"],
+  "./workflows": ["drizzle-orm"],
   "./idempotency": ["drizzle-orm"],
   "./mail": ["drizzle-orm"],
   "./client": ["openapi-fetch"],

@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Allowed paths of files in the package. */
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
-  /^(mod|(auth|cli|client|core|database|distsql|env|errors|idempotency|jobs|mail|observability|realtime|router|sql|streaming|testing|triggers|uploads|validation)\/[\w/-]+)\.(js|d\.ts)$/,
+  /^(mod|(auth|cli|client|core|database|distsql|env|errors|idempotency|jobs|mail|observability|realtime|router|sql|streaming|testing|triggers|uploads|validation|workflows)\/[\w/-]+)\.(js|d\.ts)$/,
   /^cli\/dev\/page\/\w+\.(html|css)$/,
   /^(docs\/[\w/]+\.md|llms\.txt)$/,
   /^modules\/[\w/-]+\.(tf|mjs)$/,

@@ -16,7 +16,7 @@ const ROOT = new URL("..", import.meta.url);
 /** Allowed paths of uploaded files. */
 const EXPECTED: readonly RegExp[] = [
   /^(deno\.json|mod\.ts|README\.md|LICENSE|CHANGELOG\.md)$/,
-  /^(auth|cli|client|core|database|distsql|env|errors|idempotency|jobs|mail|observability|realtime|router|sql|streaming|testing|triggers|uploads|validation)\/[\w/]+\.ts$/,
+  /^(auth|cli|client|core|database|distsql|env|errors|idempotency|jobs|mail|observability|realtime|router|sql|streaming|testing|triggers|uploads|validation|workflows)\/[\w/]+\.ts$/,
   /^cli\/dev\/page\/\w+\.(html|css|js)$/,
   /^modules\/[\w/-]+\.(tf|md|mjs)$/,
 ];

@@ -45,7 +45,7 @@ const ENVIRONMENT = {
  * more CPU time.
  */
 const UNMEASURED =
-  /_system_test\.ts$|^tests\/(?:bench|client|cli\/(?!build|commands)|database\/session|doc_examples_test|examples|faults|jobs|load|mail|realtime|scripts|testing|uploads)\b/;
+  /_system_test\.ts$|^tests\/(?:bench|client|cli\/(?!build|commands)|database\/session|doc_examples_test|examples|faults|jobs|load|mail|realtime|scripts|testing|uploads|workflows)\b/;
 
 interface Command {
   readonly name: string;

@@ -48,7 +48,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["cli/grants", "cli/project"],
   ["cli/build", "cli/sources"],
   ["distsql/recreate", "distsql/batches"],
-  ["jobs", "mail", "realtime", "uploads", "bench"],
+  ["jobs", "workflows", "mail", "realtime", "uploads", "bench"],
   ["concurrency", "idempotency", "security", "upgrades"],
   ["testing"],
   ["database/session"],
@@ -71,6 +71,7 @@ const OWN_ISOLATE: readonly string[] = [
   // the first client that a process opens is its default
   "cli/commands/generated_roles_test.ts",
   "cli/commands/jobs_test.ts",
+  "cli/commands/workflows_test.ts",
   // the first invocation of a process
   "core/with_observability_test.ts",
 ];

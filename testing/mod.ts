@@ -15,6 +15,7 @@
  */
 export { type ChangeRecordOptions, createChangeStreamEvent } from "./change_events.ts";
 export { createFakeClock, type FakeClock, type FakeClockOptions } from "./clock.ts";
+export { createJobRunner, type JobRunnerOptions, type TestJobRunner } from "./job_runner.ts";
 export { createLambdaContext, type LambdaContextOptions } from "./context.ts";
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from "./database.ts";
 export {

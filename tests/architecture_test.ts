@@ -19,6 +19,7 @@ const LAYERS: Record<string, readonly string[]> = {
   "distsql/server": ["errors", "env", "sql", "distsql", "database", "testing"],
   database: ["errors", "env", "observability", "core", "sql", "distsql"],
   jobs: ["errors", "env", "observability", "core", "sql", "database"],
+  workflows: ["errors", "env", "observability", "core", "sql", "database", "jobs"],
   idempotency: ["errors", "env", "observability", "core", "sql", "database"],
   mail: ["errors", "env", "observability", "core", "sql", "database", "jobs"],
   uploads: ["errors", "env", "observability", "core"],
@@ -47,6 +48,7 @@ const LAYERS: Record<string, readonly string[]> = {
     "validation",
     "database",
     "jobs",
+    "workflows",
     "mail",
     "realtime",
     "router",
@@ -66,6 +68,7 @@ const LAYERS: Record<string, readonly string[]> = {
     "distsql/server",
     "database",
     "jobs",
+    "workflows",
     "idempotency",
     "mail",
     "uploads",
@@ -80,7 +83,7 @@ const LAYERS: Record<string, readonly string[]> = {
 /** Where each npm package may be named; types count. */
 const HOMES: Record<string, readonly string[]> = {
   "zod": ["validation", "env", "triggers"],
-  "drizzle-orm": ["database", "jobs", "auth", "testing"],
+  "drizzle-orm": ["database", "jobs", "workflows", "auth", "testing"],
   "postgres": ["database"],
   "@neondatabase/serverless": ["database"],
   "@aws-sdk/client-apigatewaymanagementapi": ["realtime"],
@@ -154,6 +157,7 @@ const LOAD_DRIZZLE = [
   "database/session/exact_columns.ts",
   "database/session/placeholders.ts",
   "jobs/jobs_table.ts",
+  "workflows/workflows_table.ts",
 ];
 
 /** It hands the public API to modules that it loads. */

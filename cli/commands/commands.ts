@@ -25,6 +25,13 @@ import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
 import { jobsCancel, jobsList, jobsRetry, jobsShow, jobsStats } from "./jobs.ts";
+import {
+  workflowsCancel,
+  workflowsList,
+  workflowsReplay,
+  workflowsRetry,
+  workflowsShow,
+} from "./workflows.ts";
 import { secretsList, secretsSet } from "./secrets.ts";
 
 /** All commands in the order of the help. */
@@ -51,6 +58,11 @@ export const COMMANDS: readonly Command[] = [
   jobsShow,
   jobsRetry,
   jobsCancel,
+  workflowsList,
+  workflowsShow,
+  workflowsRetry,
+  workflowsCancel,
+  workflowsReplay,
   checkMigrations,
   checkApiCompat,
   checkCompat,

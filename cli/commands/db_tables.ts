@@ -10,6 +10,7 @@ const MIGRATIONS: Readonly<Record<string, () => Promise<string>>> = {
   jobs: async () => (await import("../../jobs/migration.ts")).JOBS_MIGRATION_SQL,
   "rate-limits": async () =>
     (await import("../../database/rate_limits/migration.ts")).RATE_LIMIT_MIGRATION_SQL,
+  workflows: async () => (await import("../../workflows/migration.ts")).WORKFLOWS_MIGRATION_SQL,
 };
 
 const FEATURES = Object.keys(MIGRATIONS);
@@ -28,6 +29,10 @@ export const dbTables: Command = {
   options: [],
   examples: [
     ["trellis db tables jobs > migrations/0002_jobs.sql", "background jobs and mails"],
+    [
+      "trellis db tables workflows > migrations/0003_workflows.sql",
+      "workflows, which need jobs too",
+    ],
     ["trellis db tables idempotency", "stores of idempotency in the database"],
   ],
   exitCodes: {

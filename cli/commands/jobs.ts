@@ -107,7 +107,13 @@ async function stats(context: CommandContext): Promise<CommandResult> {
 
 const MAX_LIMIT = 1000;
 
-function readLimit(text = "50"): number {
+/**
+ * Reads the option `--limit`.
+ *
+ * @param text The option.
+ * @throws {UsageError} If it is not a number from 1 to 1,000.
+ */
+export function readLimit(text = "50"): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
   throw new UsageError(`--limit must be a number from 1 to ${MAX_LIMIT}, got "${text}"`);
@@ -254,11 +260,15 @@ function describeUnchanged(what: Change, job: { readonly state: string } | undef
 /**
  * Runs work on the database with the table of jobs, and closes it.
  *
+ * @param context The command.
+ * @param work The work.
+ * @param feature What has the table, for the error if it does not exist.
  * @returns The printable name of the database, and the result of the work.
  */
-async function withJobsDatabase<T>(
+export async function withJobsDatabase<T>(
   context: CommandContext,
   work: (db: DrizzleClient) => Promise<T>,
+  feature: "jobs" | "workflows" = "jobs",
 ): Promise<[label: string, result: T]> {
   const { options, root } = context;
   const [{ withDatabase }, { getDrizzleClient }] = await Promise.all([
@@ -274,7 +284,7 @@ async function withJobsDatabase<T>(
   try {
     const result = await withDatabase(target, async () => {
       const db = await getDrizzleClient(config);
-      return await work(db).catch((error) => throwJobsError(error, label));
+      return await work(db).catch((error) => throwJobsError(error, label, feature));
     });
     return [label, result];
   } finally {
@@ -284,12 +294,12 @@ async function withJobsDatabase<T>(
 
 const UNDEFINED_TABLE = "42P01";
 
-/** Throws an error that says which migration is missing, if the table of jobs does not exist. */
-function throwJobsError(error: unknown, label: string): never {
+/** Throws an error that says which migration is missing, if the table of jobs or workflows does not exist. */
+function throwJobsError(error: unknown, label: string, feature: "jobs" | "workflows"): never {
   const isMissing = causeChain(error).some((link) => getSqlState(link) === UNDEFINED_TABLE);
   if (!isMissing) throw error;
   throw new DatabaseError(
-    `${label}: the table of jobs does not exist. trellis db tables jobs prints its migration, ` +
+    `${label}: the table of ${feature} does not exist. trellis db tables ${feature} prints its migration, ` +
       "and trellis db migrate runs it",
     { cause: error },
   );
@@ -301,9 +311,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * Checks an id from the command line.
  *
  * @param id The argument.
- * @throws {UsageError} If it is not the id of a job.
+ * @param what What it is the id of.
+ * @throws {UsageError} If it is not the id of a job or workflow.
  */
-function checkJobId(id: string): string {
+export function checkJobId(id: string, what: "job" | "workflow" = "job"): string {
   if (UUID.test(id)) return id.toLowerCase();
-  throw new UsageError(`"${id}" is not the id of a job: trellis jobs list prints the ids`);
+  throw new UsageError(`"${id}" is not the id of a ${what}: trellis ${what}s list prints the ids`);
 }

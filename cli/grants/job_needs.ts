@@ -3,6 +3,7 @@ import type { AnyJob } from "../../jobs/define_job.ts";
 import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
 import { PARTS_TABLE, POSITIONS_TABLE } from "../../jobs/changes/migration.ts";
 import { SUBSCRIPTION_TABLE } from "../../realtime/migration.ts";
+import { ENTRIES_TABLE, WORKFLOWS_TABLE } from "../../workflows/migration.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { findUse } from "../project/value_uses.ts";
 import type { TableName } from "./table_name.ts";
@@ -37,6 +38,9 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
   countJobs: "read",
   retryJobs: "change",
   cancelJobs: "change",
+  signalWorkflow: "enqueue",
+  cancelWorkflow: "enqueue",
+  retryWorkflow: "enqueue",
 };
 
 /** Functions of `createAccountMails` that send a mail. */
@@ -65,6 +69,36 @@ const TABLE_FUNCTIONS: Readonly<
     operations: [Select, Insert, Update, Delete],
   },
 };
+
+/** Operations on the tables of workflows by their use: a member of a workflow, or a function of this package. */
+const WORKFLOW_USES: Readonly<
+  Record<string, Readonly<Record<string, readonly DatabaseOperation[]>>>
+> = {
+  start: { [WORKFLOWS_TABLE]: [Insert] },
+  job: {
+    [WORKFLOWS_TABLE]: [Select, Insert, Update, Delete],
+    [ENTRIES_TABLE]: [Select, Insert, Update, Delete],
+  },
+  get: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Select] },
+  signalWorkflow: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Insert] },
+  cancelWorkflow: { [WORKFLOWS_TABLE]: [Select, Update] },
+  retryWorkflow: { [WORKFLOWS_TABLE]: [Select, Update], [ENTRIES_TABLE]: [Select, Update] },
+  getWorkflow: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Select] },
+  listWorkflows: { [WORKFLOWS_TABLE]: [Select] },
+};
+
+/** Members of a workflow that enqueue its turns. */
+const ENQUEUING = ["start", "job"];
+
+/** Lists the members of workflows that a function uses. */
+function listWorkflowMembers(fn: LoadedFunction): { member: string; reason: string }[] {
+  return fn.list("defineWorkflow").flatMap((definition) =>
+    [...ENQUEUING, "get"].filter((member) => {
+      const use = findUse(fn, definition, { member });
+      return use === "used" || use === "handed on" && fn.syntax.memberNames.has(member);
+    }).map((member) => ({ member, reason: `${member} of a workflow (${definition.place.file})` }))
+  );
+}
 
 /** A worker that is started also does what a relay does. */
 function getNeed(fn: LoadedFunction, name: string): JobNeed {
@@ -121,10 +155,12 @@ export function listJobUses(fn: LoadedFunction): JobUse[] {
       }
     },
   );
-  return [...functions, ...definitions];
+  const workflows = listWorkflowMembers(fn).filter(({ member }) => ENQUEUING.includes(member))
+    .map(({ reason }): JobUse => ({ need: "enqueue", reason }));
+  return [...functions, ...definitions, ...workflows];
 }
 
-/** Lists the tables of this package that a function uses: of jobs, idempotency, subscriptions, change streams. */
+/** Lists the tables of this package that a function uses: of jobs, workflows, idempotency, subscriptions, change streams. */
 export function readOwnTableNeeds(fn: LoadedFunction): TableNeed[] {
   const jobs = listJobUses(fn).map(({ need, reason }) => ({
     table: JOBS_TABLE,
@@ -137,5 +173,20 @@ export function readOwnTableNeeds(fn: LoadedFunction): TableNeed[] {
     const reason = `${name} (${fn.getPlace(node).file})`;
     return tables.map((table): TableNeed => ({ table: { name: table }, operations, reason }));
   });
-  return [...jobs, ...others];
+  const workflows = [
+    ...listWorkflowMembers(fn),
+    ...fn.syntax.uses.map(({ name, node }) => ({
+      member: name,
+      reason: `${name} (${fn.getPlace(node).file})`,
+    })).filter(({ member }) =>
+      /^[a-z]+Workflows?$/.test(member) && Object.hasOwn(WORKFLOW_USES, member)
+    ),
+  ].flatMap(({ member, reason }) =>
+    Object.entries(WORKFLOW_USES[member]).map(([name, operations]): TableNeed => ({
+      table: { name },
+      operations,
+      reason,
+    }))
+  );
+  return [...jobs, ...workflows, ...others];
 }

@@ -12,7 +12,7 @@ import {
 
 /** Code that only some functions run. In others it is emptied: who enqueues a job does not run it. */
 export interface Runs {
-  /** Handlers of jobs, templates of mails and the functions of the transport. */
+  /** Handlers of jobs, functions of workflows, templates of mails and the functions of the transport. */
   readonly jobs: boolean;
   /** Functions of the configuration of sessions, which the auth routes call. */
   readonly routes: boolean;
@@ -109,7 +109,8 @@ function emptyHandlers(
   if (node.type === "CallExpression") {
     const { callee, arguments: args } = node;
     const name = getDefiner(callee);
-    if (name === "defineJob" && callee.type === "CallExpression" && args.length === 1) {
+    const isJob = name === "defineJob" || name === "defineWorkflow";
+    if (isJob && callee.type === "CallExpression" && args.length === 1) {
       edits.push({ start: args[0].start, end: args[0].end, text: "() => {}" });
       return emptyHandlers(callee, getDefiner, edits);
     }

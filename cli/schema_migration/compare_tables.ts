@@ -100,6 +100,8 @@ const OWN_TABLES: ReadonlySet<string> = new Set([
   "trellis_change_parts",
   "trellis_change_positions",
   "trellis_jobs",
+  "trellis_workflow_entries",
+  "trellis_workflows",
   "websocket_subscriptions",
 ]);
 

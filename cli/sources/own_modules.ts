@@ -27,6 +27,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   triggers: "triggers/mod",
   uploads: "uploads/mod",
   validation: "validation/mod",
+  workflows: "workflows/mod",
 };
 
 /**

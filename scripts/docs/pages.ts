@@ -33,6 +33,7 @@ export const SECTIONS: readonly Section[] = [
       "handlers",
       "triggers",
       "jobs",
+      "workflows",
       "changes",
       "idempotency",
       "mail",

@@ -82,7 +82,7 @@ Deno.test("the upload holds no tests, no tools and no file of the machine", () =
       "mail",
     ],
     ...["mod.ts", "modules", "observability", "realtime", "router", "sql", "streaming", "testing"],
-    ...["triggers", "uploads", "validation"],
+    ...["triggers", "uploads", "validation", "workflows"],
   ]);
   const strays = [...upload.files.keys()].filter((path) =>
     /\/(tests|examples|fixtures|\.\w+)(\/|$)|_test\.ts$/.test(path)

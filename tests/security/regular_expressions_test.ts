@@ -12,6 +12,7 @@ const FOLDERS = [
   "database",
   "idempotency",
   "jobs",
+  "workflows",
   "mail",
   "uploads",
   "realtime",

@@ -17,6 +17,7 @@ Deno.test("trellis db tables prints migrations that create the tables of each fe
         ["idempotency", "idempotency_records"],
         ["jobs", "trellis_jobs"],
         ["rate-limits", "rate_limits"],
+        ["workflows", "trellis_workflow_entries"],
       ]
     ) {
       const { exitCode, stdout } = await run(feature);

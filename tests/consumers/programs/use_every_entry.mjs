@@ -35,6 +35,7 @@ import { defineUpload } from "@trellis/fn/uploads";
 import { MetricUnit, setLogOutput } from "@trellis/fn/observability";
 import { createLambdaContext, createQueueEvent, createRestApiEvent } from "@trellis/fn/testing";
 import { startDistSqlServer } from "@trellis/fn/testing/distsql";
+import { defineWorkflow, WORKFLOWS_MIGRATION_SQL } from "@trellis/fn/workflows";
 import { defineApiHandler, toJsonSchema, validateSchema, z } from "@trellis/fn/validation";
 
 setLogOutput(() => {});
@@ -154,6 +155,7 @@ assert.equal(routed.body, '{"twice":8}');
 const job = defineJob({ name: "count", schema: z.object({ n: z.number() }) })(() => {});
 assert.equal(typeof job.enqueue, "function");
 assert.match(JOBS_MIGRATION_SQL, /CREATE TABLE/);
+assert.match(WORKFLOWS_MIGRATION_SQL, /CREATE TABLE/);
 for (
   const define of [
     createClient,
@@ -161,6 +163,7 @@ for (
     createTransactionStore,
     defineMail,
     defineUpload,
+    defineWorkflow,
     streamResponse,
   ]
 ) {

@@ -1,0 +1,271 @@
+import type { Clock } from "../core/async/clock.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSql, runSqlRows } from "../database/session/run_sql.ts";
+import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
+import { hashToUuid } from "../core/digest.ts";
+import { sql } from "../database/session/plain_sql.ts";
+import { describeFailure } from "../jobs/end_attempt.ts";
+import { insertJobs } from "../jobs/enqueue.ts";
+import { cancelJobs } from "../jobs/job_admin.ts";
+import { JobLeaseLostError, JobMisfitError } from "../jobs/job_errors.ts";
+import { sqlNow } from "../jobs/job_sql.ts";
+import type { AnyJob } from "../jobs/define_job.ts";
+import { markDone } from "../jobs/run_attempt.ts";
+import { log } from "../observability/logger.ts";
+import { metrics } from "../observability/metrics.ts";
+import { cancelChildren } from "./cancel_workflow.ts";
+import {
+  readEntries,
+  readWorkflow,
+  type WorkflowMode,
+  type WorkflowRow,
+  writeEntries,
+} from "./journal.ts";
+import { insertSignal } from "./signal_workflow.ts";
+import {
+  createTurnJob,
+  getChildSignal,
+  getJobName,
+  insertWorkflow,
+  type TurnPayload,
+} from "./start_workflow.ts";
+import { type ChildResult, type Outcome, Turn } from "./turn.ts";
+import type { WorkflowDefinition } from "./workflow.ts";
+
+/** The job of a turn, and what running it needs. */
+interface TurnJob {
+  readonly definition: WorkflowDefinition;
+  readonly payload: TurnPayload;
+  readonly db: DrizzleClient;
+  readonly clock: Clock | undefined;
+  /** Marks the job as done in the transaction of what it wrote. */
+  readonly end: (tx: TransactionClient) => Promise<void>;
+}
+
+/** How a workflow ended. */
+interface Ending {
+  readonly state: "done" | "failed" | "cancelled" | "stopped";
+  readonly output: string | null;
+  readonly error: string | null;
+}
+
+/**
+ * Creates the function that runs the jobs of a workflow.
+ *
+ * @param definition The workflow.
+ */
+export function createTurnRunner(definition: WorkflowDefinition): NonNullable<AnyJob["runLeased"]> {
+  const { keepSeconds, maxAttempts } = definition.settings;
+  return async function runTurn({ lease, params, getDb, clock, metrics }) {
+    const { payload, signal, metadata, job: { attempt } } = params;
+    const job: TurnJob = {
+      definition,
+      payload: payload as TurnPayload,
+      db: await getDb(),
+      clock,
+      end: (tx) => markDone(tx, lease, keepSeconds, clock),
+    };
+    const { timer, remove } = job.payload;
+    if (timer !== undefined) return await enqueueTurn(job, timer);
+    if (remove === true) return await removeWorkflow(job);
+    const row = await readWorkflow(job.db, job.payload.id, clock);
+    if (row === undefined || row.state !== "running" || row.name !== definition.name) {
+      return await write(job, job.end);
+    }
+    const { version } = definition;
+    if (row.version > version) {
+      const message =
+        `The workflow was started by version ${row.version}, this is version ${version}`;
+      throw new JobMisfitError(message);
+    }
+    try {
+      await runWorkflow(job, row, { signal, metadata, metrics });
+    } catch (error) {
+      if (error instanceof JobLeaseLostError || attempt < maxAttempts) throw error;
+      // nothing would wake it any more
+      const ending: Ending = { state: "stopped", output: null, error: describeFailure(error) };
+      if (!await endWorkflow(job, row, { turn: undefined, ending })) throw error;
+      report(row, ending, metrics);
+    }
+  };
+}
+
+async function runWorkflow(
+  job: TurnJob,
+  row: WorkflowRow,
+  { metrics, ...context }: Pick<ConstructorParameters<typeof Turn>[0], "signal" | "metadata"> & {
+    readonly metrics: boolean;
+  },
+): Promise<void> {
+  const { definition, db, clock, payload } = job;
+  const entries = await readEntries(db, row.id);
+  const turn = new Turn({ definition, row, entries, due: payload.due, db, clock, ...context });
+  let outcome: Outcome = await turn.run();
+  let { mode, error } = row;
+  if (outcome.kind === "failed" && mode === "run") {
+    mode = "undo";
+    error = describeFailure(outcome.error);
+    if (turn.hasUndos && !await beginUndo(job, row.id, error)) outcome = { kind: "suspended" };
+  }
+  const goesBack = mode !== "run" && (row.mode !== "run" || outcome.kind === "failed");
+  if (goesBack && outcome.kind !== "stopped" && outcome.kind !== "broken") {
+    outcome = await turn.undo();
+  }
+  if (outcome.kind === "broken") throw outcome.error;
+  if (outcome.kind === "suspended") return await suspend(job, turn);
+  const ending: Ending = outcome.kind === "stopped"
+    ? { state: "stopped", output: null, error: describeStop(outcome.error, mode, error) }
+    : goesBack
+    ? { state: mode === "cancel" ? "cancelled" : "failed", output: null, error }
+    : { state: "done", output: (outcome as { output: string | null }).output, error: null };
+  if (
+    await endWorkflow(job, turn.hasUndos && mode === "undo" ? { ...row, mode } : row, {
+      turn,
+      ending,
+    })
+  ) {
+    report(row, ending, metrics);
+  } else await suspend(job, turn);
+}
+
+/** Keeps why the workflow failed, if it was on its way back. */
+function describeStop(stop: Error, mode: WorkflowMode, failure: string | null): string {
+  const text = describeFailure(stop);
+  return mode === "undo" && failure !== null ? `${text}\nFailed before: ${failure}` : text;
+}
+
+/** Runs a transaction of a turn. If it runs again after a lost answer, the lease is lost. */
+async function write(
+  { db }: Pick<TurnJob, "db">,
+  work: (tx: TransactionClient) => Promise<void>,
+): Promise<void> {
+  await withDistSqlRetry(() => withTransaction(db, work));
+}
+
+/** Timers belong to no group: a job that waits would hold back the turns after it. */
+async function enqueueTurn(job: TurnJob, timer: string): Promise<void> {
+  const { definition, payload } = job;
+  const turn = await createTurnJob(definition.name, { id: payload.id, due: timer });
+  await write(job, async (tx) => {
+    await job.end(tx);
+    await insertJobs(tx, [turn]);
+  });
+}
+
+/** A workflow that was sent again in the meantime stays: its next end enqueues another removal. */
+async function removeWorkflow(job: TurnJob): Promise<void> {
+  const { payload: { id }, clock, definition } = job;
+  await write(job, async (tx) => {
+    await job.end(tx);
+    const removed = await runSqlRows(
+      tx,
+      sql`delete from "trellis_workflows" where "id" = ${id}::uuid and "state" in ('done', 'failed', 'cancelled')
+      and "finished_at" <= ${sqlNow(clock)} - (${
+        definition.retentionSeconds - 1
+      })::float8 * interval '1 second'
+      returning "id"`,
+    );
+    if (removed.length === 0) return;
+    await runSql(
+      tx,
+      sql`delete from "trellis_workflow_entries" where "workflow_id" = ${id}::uuid`,
+    );
+  });
+}
+
+async function suspend(job: TurnJob, turn: Turn): Promise<void> {
+  const { definition, payload: { id }, clock } = job;
+  const { name } = definition;
+  const stale = await Promise.all(
+    turn.staleTimers.map((key) => hashToUuid([getJobName(name), key])),
+  );
+  await write(job, async (tx) => {
+    await job.end(tx);
+    await writeEntries(tx, id, [...turn.buffer, ...turn.pending], clock);
+    for (const child of turn.children) await insertWorkflow(tx, child);
+    await insertJobs(tx, turn.timers);
+    await cancelJobs(tx as unknown as DrizzleClient, stale);
+  });
+}
+
+/** The code may be corrected before the next turn: from here on, the workflow only goes back. */
+async function beginUndo({ db }: TurnJob, id: string, error: string): Promise<boolean> {
+  const rows = await withDistSqlRetry(() =>
+    runSqlRows(
+      db,
+      sql`update "trellis_workflows" set "mode" = 'undo', "error" = ${error}
+      where "id" = ${id}::uuid and "mode" = 'run' and "state" = 'running' returning "id"`,
+    )
+  );
+  return rows.length > 0;
+}
+
+/** Rolls a transaction back, because the workflow is to be cancelled. */
+class CancelledMeanwhileError extends Error {
+  override readonly name: string = "CancelledMeanwhileError";
+}
+
+/**
+ * Writes the end of a workflow.
+ *
+ * @returns `false` if it is to be cancelled: a turn for that has been enqueued.
+ */
+async function endWorkflow(
+  job: TurnJob,
+  row: WorkflowRow,
+  { turn, ending }: { turn: Turn | undefined; ending: Ending },
+): Promise<boolean> {
+  const { definition, clock } = job;
+  const { id, mode, parent } = row;
+  const { state, output, error } = ending;
+  const isFinal = state !== "stopped";
+  const removal = await createTurnJob(definition.name, { id, remove: true }, {
+    delaySeconds: definition.retentionSeconds,
+  });
+  const now = sqlNow(clock);
+  try {
+    await write(job, async (tx) => {
+      await job.end(tx);
+      if (isFinal) await writeEntries(tx, id, turn?.buffer ?? [], clock);
+      const rows = await runSqlRows(
+        tx,
+        sql`update "trellis_workflows" set "state" = ${state}, "output" = ${output}::text,
+        "error" = ${error}::text, "finished_at" = ${isFinal ? now : sql`null::timestamptz`}
+        where "id" = ${id}::uuid and "state" = 'running' and "mode" = ${mode} returning "id"`,
+      );
+      if (rows.length === 0) throw new CancelledMeanwhileError();
+      if (!isFinal) return;
+      await insertJobs(tx, [removal]);
+      if (state !== "done") await cancelChildren(tx, id);
+      if (parent === undefined) return;
+      const result: ChildResult = { state, output, error };
+      const wake = await createTurnJob(parent.name, { id: parent.id });
+      const payload = JSON.stringify(result);
+      await insertSignal(tx, parent.id, { name: getChildSignal(parent.entry), payload, wake });
+    });
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof CancelledMeanwhileError) return false;
+    throw thrown;
+  }
+}
+
+const METRICS: Readonly<Record<Ending["state"], string>> = {
+  done: "WorkflowsDone",
+  failed: "WorkflowsFailed",
+  cancelled: "WorkflowsCancelled",
+  stopped: "WorkflowsStopped",
+};
+
+function report({ id, name }: WorkflowRow, { state, error }: Ending, hasMetrics: boolean): void {
+  if (state === "failed" || state === "stopped") {
+    log("ERROR", `workflow ${state}: see trellis workflows show`, {
+      workflow: name,
+      workflow_id: id,
+      reason: error,
+    });
+  }
+  if (!hasMetrics) return;
+  metrics.addMetricsWithDimensions({ workflow: name }, [[METRICS[state], "Count", 1]]);
+}

@@ -1,0 +1,740 @@
+import type { Clock } from "../core/async/clock.ts";
+import { rejectOnAbort } from "../core/async/deadline.ts";
+import { remainingMs } from "../core/request_context.ts";
+import { fullJitterDelay } from "../core/retry.ts";
+import { parseInput } from "../core/triggers/parse_input.ts";
+import { getReason } from "../core/triggers/trigger_failure.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
+import { findInCauseChain } from "../errors/cause_chain.ts";
+import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
+import { describeFailure } from "../jobs/end_attempt.ts";
+import { JobLeaseLostError, PermanentJobError } from "../jobs/job_errors.ts";
+import type { JobSettings } from "../jobs/job_options.ts";
+import type { NewJob } from "../jobs/job_row.ts";
+import type { WrapperMetadata } from "../core/with_observability.ts";
+import {
+  describeEntry,
+  type Entry,
+  type EntryKind,
+  NEW_ENTRY,
+  readResult,
+  type WorkflowRow,
+  writeEntries,
+  writeResult,
+} from "./journal.ts";
+import { currentPlace, Operation, type OperationObserver, runAt, Scope } from "./scope.ts";
+import {
+  createTurnJob,
+  getChildId,
+  getChildSignal,
+  type NewWorkflow,
+  prepareStart,
+} from "./start_workflow.ts";
+import { readStep } from "./step.ts";
+import type {
+  AnyWorkflow,
+  WaitForOptions,
+  WorkflowDefinition,
+  WorkflowParams,
+} from "./workflow.ts";
+import { WorkflowCodeError, WorkflowStepError } from "./workflow_errors.ts";
+
+/** How far a turn came. A `broken` one could not go on, and its job is tried again. */
+export type Outcome =
+  | { readonly kind: "done"; readonly output: string | null }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "suspended" }
+  | { readonly kind: "stopped"; readonly error: WorkflowCodeError }
+  | { readonly kind: "broken"; readonly error: unknown };
+
+/** What a turn needs. */
+export interface TurnOptions {
+  /** The workflow's code. */
+  readonly definition: WorkflowDefinition;
+  /** The row. */
+  readonly row: WorkflowRow;
+  /** The entries, oldest first. */
+  readonly entries: readonly Entry[];
+  /** The entry whose time has come. */
+  readonly due: string | undefined;
+  /** The client; none for a replay, which runs no step. */
+  readonly db: DrizzleClient | undefined;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** Aborted when the time of the turn is up. */
+  readonly signal: AbortSignal;
+  /** Ids for logs. */
+  readonly metadata: WrapperMetadata;
+}
+
+/** A step whose function runs in this turn. */
+interface StepWork {
+  readonly kind: "step" | "undo";
+  readonly key: string;
+  readonly name: string;
+  readonly label: string;
+  readonly retry: JobSettings;
+  readonly isTransaction: boolean;
+  readonly run: (tx: TransactionClient) => unknown;
+}
+
+/** Takes back what a step has done. */
+type Undo = Omit<StepWork, "kind" | "label">;
+
+/** Most entries of a workflow: each turn reads all of them. */
+const MAX_ENTRIES = 10_000;
+
+/** Replays a workflow and goes on from there, until it waits or ends. */
+export class Turn implements OperationObserver {
+  /** Entries to write with the next statement. */
+  readonly buffer: Entry[] = [];
+  /** Entries of what waits for a later turn. */
+  readonly pending: Entry[] = [];
+  /** Jobs that wake the workflow. */
+  readonly timers: NewJob[] = [];
+  /** Keys of timers that are not needed any more. */
+  readonly staleTimers: string[] = [];
+  /** Child workflows to start. */
+  readonly children: NewWorkflow[] = [];
+  readonly #options: TurnOptions;
+  readonly #entries: Map<string, Entry>;
+  readonly #signals: Entry[];
+  readonly #undos: Undo[] = [];
+  readonly #running: Set<Promise<void>> = new Set();
+  readonly #loadedAt: number = performance.now();
+  #scopes: Set<Scope> = new Set();
+  #isUndoing: boolean;
+  #steps = 0;
+  #hasEnded = false;
+  #end: (outcome: Outcome) => void = () => {};
+  #check: ReturnType<typeof setTimeout> | undefined;
+
+  /**
+   * @param options Code, rows and client.
+   */
+  constructor(options: TurnOptions) {
+    this.#options = options;
+    this.#isUndoing = options.row.mode !== "run";
+    this.#entries = new Map(options.entries.map((entry) => [entry.key, entry]));
+    this.#signals = options.entries.filter(({ kind, state }) =>
+      kind === "signal" && state === "pending"
+    );
+  }
+
+  /** True if steps are to be taken back. */
+  get hasUndos(): boolean {
+    return this.#undos.length > 0;
+  }
+
+  /** Runs the workflow's function. */
+  async run(): Promise<Outcome> {
+    const { definition, row, entries } = this.#options;
+    if (entries.length > MAX_ENTRIES) {
+      return this.#stopped(
+        `It has more than ${MAX_ENTRIES} steps and signals: use child workflows`,
+      );
+    }
+    let input: unknown;
+    try {
+      input = await parseInput(definition.input, JSON.parse(row.input));
+    } catch (error) {
+      return this.#stopped(`The input does not fit the schema any more: ${getReason(error)}`);
+    }
+    return await this.#drive(new Scope("", row.startedMs), async () => {
+      const output = await definition.body(this.#createParams(input));
+      if (definition.output === undefined) return output;
+      return await parseInput(definition.output, output).catch((error) => {
+        throw new WorkflowCodeError(
+          `The result does not fit the schema output: ${getReason(error)}`,
+        );
+      });
+    });
+  }
+
+  /** Takes the steps back that have been done, the last one first. */
+  async undo(): Promise<Outcome> {
+    this.#isUndoing = true;
+    const undos = this.#undos.sort((a, b) => a.key < b.key ? 1 : -1);
+    const outcome = await this.#drive(new Scope("u.", this.#now(), true), async (scope) => {
+      for (const undo of undos) {
+        const label = `undo of step "${undo.name}"`;
+        await this.#runStep(scope, { ...undo, kind: "undo", key: `u.${undo.key}`, label });
+      }
+    });
+    if (outcome.kind !== "failed") return outcome;
+    return this.#stopped(`A step could not be taken back. ${getReason(outcome.error)}`);
+  }
+
+  onProgress(): void {
+    this.#check ??= setTimeout(() => {
+      this.#check = undefined;
+      if ([...this.#scopes].every((scope) => scope.isStuck())) this.#end({ kind: "suspended" });
+    });
+  }
+
+  onMisuse(message: string): void {
+    this.#end(this.#stopped(message));
+  }
+
+  #stopped(message: string): Outcome & { kind: "stopped" } {
+    return { kind: "stopped", error: new WorkflowCodeError(message) };
+  }
+
+  /** Runs a function until it ends, or until all that it waits for needs a later turn. */
+  async #drive(
+    scope: Scope,
+    work: (scope: Scope) => Promise<unknown>,
+  ): Promise<Outcome> {
+    const { signal } = this.#options;
+    const ended = new Promise<Outcome>((resolve) => {
+      this.#end = (outcome) => {
+        // what the workflow's code does after that has no effect
+        this.#end = () => {};
+        this.#hasEnded = true;
+        resolve(outcome);
+      };
+    });
+    this.#hasEnded = false;
+    this.#scopes = new Set([scope]);
+    rejectOnAbort(signal).catch((error) => this.#end({ kind: "broken", error }));
+    this.#runScope(scope, () => work(scope)).then(
+      (output) => this.#finish(output),
+      (error) =>
+        this.#end(
+          error instanceof WorkflowCodeError
+            ? { kind: "stopped", error }
+            : { kind: "failed", error },
+        ),
+    );
+    const outcome = await ended;
+    // a step of another branch may still run
+    while (this.#running.size > 0 && !signal.aborted) await Promise.all(this.#running);
+    clearTimeout(this.#check);
+    this.#check = undefined;
+    return outcome;
+  }
+
+  #finish(output: unknown): void {
+    try {
+      this.#end({ kind: "done", output: writeResult("The result of the workflow", output) });
+    } catch (error) {
+      this.#end({ kind: "stopped", error: error as WorkflowCodeError });
+    }
+  }
+
+  /** Runs the function of a scope, and checks that it has awaited and reached all that there is. */
+  async #runScope<T>(scope: Scope, fn: () => Promise<T>): Promise<T> {
+    const result = await runAt({ scope }, fn);
+    const [open] = scope.open;
+    if (open !== undefined) {
+      throw new WorkflowCodeError(`${open.label} was not awaited before the end: write await`);
+    }
+    const left = this.#entries.get(scope.key());
+    if (left !== undefined && left.kind !== "patch" && !scope.isUndo) {
+      throw new WorkflowCodeError(
+        `It ended, but ${
+          describeEntry(left)
+        } was recorded next: the code has changed. Use patched or version`,
+      );
+    }
+    this.#scopes.delete(scope);
+    return result;
+  }
+
+  /** Time in epoch milliseconds, on the clock of the database. */
+  #now(): number {
+    const { clock, row } = this.#options;
+    return Math.floor(clock?.now() ?? row.nowMs + performance.now() - this.#loadedAt);
+  }
+
+  /** Returns the scope of the calling code, which is no step: an operation within one would be lost. */
+  #currentScope(label: string): Scope {
+    const scope = getScope(label);
+    const { step } = currentPlace()!;
+    if (step === undefined) return scope;
+    throw new WorkflowCodeError(
+      `${label} was called within step "${step}": steps cannot contain steps`,
+    );
+  }
+
+  /** Stops the workflow when a call is wrong, also if its code catches the error. */
+  #guard<A extends unknown[], R>(call: (...args: A) => R): (...args: A) => R {
+    return (...args) => {
+      try {
+        return call(...args);
+      } catch (error) {
+        this.#fail(error);
+        throw error;
+      }
+    };
+  }
+
+  #createParams(input: unknown): WorkflowParams<unknown> {
+    const { row, signal, metadata } = this.#options;
+    return {
+      input,
+      id: row.id,
+      version: row.version,
+      signal,
+      metadata,
+      step: this.#guard((name: string, ...rest: readonly unknown[]) => this.#step(name, rest)),
+      sleep: this.#guard((seconds: number) => {
+        checkNumber("sleep", seconds);
+        return this.#sleep("sleep", (now) => now + seconds * 1000);
+      }),
+      sleepUntil: this.#guard((time: Date | number) =>
+        this.#sleep("sleepUntil", () => new Date(time).getTime())
+      ),
+      waitFor: this.#guard((name: string, options: WaitForOptions = {}) =>
+        this.#waitFor(name, options)
+      ),
+      child: this.#guard((workflow: AnyWorkflow, childInput: unknown) =>
+        this.#child(workflow.definition, childInput)
+      ),
+      all: this.#guard((members: readonly unknown[]) => this.#all(members)),
+      now: this.#guard(() => new Date(getScope("now").lastMs)),
+      random: this.#guard(() => getScope("random").random(row.id)),
+      uuid: this.#guard(() => this.#uuid()),
+      patched: this.#guard((name: string) => this.#patched(name)),
+    } as WorkflowParams<unknown>;
+  }
+
+  /** Finds the entry of the next operation, and checks that it is the recorded one. */
+  #take(scope: Scope, kind: EntryKind, name: string): { key: string; entry: Entry | undefined } {
+    let key = scope.key();
+    let entry = this.#entries.get(key);
+    // the code of a patch was removed again: all running workflows have it
+    while (entry?.kind === "patch" && kind !== "patch") {
+      scope.next++;
+      key = scope.key();
+      entry = this.#entries.get(key);
+    }
+    scope.next++;
+    if (entry !== undefined && (entry.kind !== kind || entry.name !== name)) {
+      const now = describeEntry({ kind, name });
+      throw new WorkflowCodeError(
+        `At position ${key} ${
+          describeEntry(entry)
+        } was recorded, and the code now has ${now}: the code has ` +
+          "changed while the workflow runs. Use patched or version, or release the former code",
+      );
+    }
+    return { key, entry };
+  }
+
+  #step(name: string, rest: readonly unknown[]): Promise<unknown> {
+    const label = `step "${name}"`;
+    const scope = this.#currentScope(label);
+    const { fn, undo, retry } = readStep(name, rest);
+    const { key } = this.#take(scope, "step", name);
+    const work: StepWork = {
+      kind: "step",
+      key,
+      name,
+      label,
+      retry,
+      isTransaction: fn.length > 0,
+      run: fn,
+    };
+    return this.#runStep(scope, work, (result) => {
+      if (undo === undefined) return;
+      const isTransaction = undo.length > 1;
+      this.#undos.push({ key, name, retry, isTransaction, run: (tx) => undo(result, tx) });
+    });
+  }
+
+  #runStep(
+    scope: Scope,
+    work: StepWork,
+    onDone: (result: unknown) => void = () => {},
+  ): Promise<unknown> {
+    const entry = this.#entries.get(work.key);
+    const operation: Operation<unknown> = new Operation(scope, work.label, this, () => {
+      if (entry?.state === "done") {
+        const result = readResult(entry.result);
+        onDone(result);
+        return operation.resolve(result, entry.finishedMs!);
+      }
+      if (entry?.state === "failed") {
+        const error = new WorkflowStepError(work.name, entry.error ?? "");
+        return operation.reject(error, entry.finishedMs!);
+      }
+      const mayRun = this.#options.db !== undefined && !this.#hasEnded &&
+        (!this.#isUndoing || scope.isUndo);
+      if (!mayRun || entry !== undefined && !this.#isDue(entry)) return operation.wait();
+      if (this.#steps > 0 && remainingMs() < this.#options.definition.settings.timeoutMs / 2) {
+        return this.#goOnLater(operation);
+      }
+      this.#steps++;
+      this.#track(this.#attempt(scope, operation, work, (entry?.attempts ?? 0) + 1, onDone));
+    });
+    return operation;
+  }
+
+  #track(work: Promise<void>): void {
+    const running = work.catch((error) => this.#fail(error))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Ends the turn because of an error that the workflow does not get. */
+  #fail(error: unknown): void {
+    const isCode = error instanceof WorkflowCodeError;
+    this.#end(isCode ? { kind: "stopped", error } : { kind: "broken", error });
+  }
+
+  #isDue({ key, wakeMs }: Entry): boolean {
+    return key === this.#options.due || wakeMs !== null && wakeMs <= this.#now();
+  }
+
+  /** Leaves the rest to another turn, because the time of this one may not suffice. */
+  #goOnLater(operation: Operation<unknown>): void {
+    const { definition, row } = this.#options;
+    this.#track((async () => {
+      const wake = await createTurnJob(definition.name, { id: row.id });
+      this.timers.push(wake);
+      operation.wait();
+    })());
+  }
+
+  /** Runs the function of a step, and records its result in the same transaction. */
+  async #attempt(
+    scope: Scope,
+    operation: Operation<unknown>,
+    work: StepWork,
+    attempt: number,
+    onDone: (result: unknown) => void,
+  ): Promise<void> {
+    const { row, clock, signal } = this.#options;
+    const db = this.#options.db!;
+    const { kind, key, name, label, isTransaction } = work;
+    const place = { scope: new Scope(key, scope.lastMs), step: name };
+    const call = (tx: TransactionClient | undefined) =>
+      runAt(place, async () => await work.run(tx as TransactionClient));
+    const toEntry = (value: unknown): Entry => ({
+      ...NEW_ENTRY,
+      kind,
+      key,
+      name,
+      state: "done",
+      attempts: attempt,
+      result: writeResult(`The result of ${label}`, value),
+      finishedMs: this.#now(),
+    });
+    let entry: Entry;
+    let flushed: Entry[] = [];
+    try {
+      if (isTransaction) {
+        entry = await withDistSqlRetry(() =>
+          withTransaction(db, async (tx) => {
+            const done = toEntry(await Promise.race([call(tx), rejectOnAbort(signal)]));
+            flushed = [...this.buffer];
+            await writeEntries(tx, row.id, [...flushed, done], clock);
+            return done;
+          })
+        );
+      } else {
+        // decided before the step, so that a repeated one gets the same arguments
+        await this.flush();
+        entry = toEntry(await call(undefined));
+      }
+    } catch (error) {
+      if (error instanceof WorkflowCodeError || signal.aborted || isLost(error)) throw error;
+      return await this.#recordFailure(operation, work, attempt, error);
+    }
+    if (!isTransaction) {
+      flushed = [...this.buffer];
+      await withDistSqlRetry(() => writeEntries(db, row.id, [...flushed, entry], clock));
+    }
+    this.#removeWritten(flushed);
+    const result = readResult(entry.result);
+    onDone(result);
+    operation.resolve(result, entry.finishedMs!);
+  }
+
+  /** Writes what was decided. */
+  async flush(): Promise<void> {
+    const { db, row, clock } = this.#options;
+    const flushed = [...this.buffer];
+    await withDistSqlRetry(() => writeEntries(db!, row.id, flushed, clock));
+    this.#removeWritten(flushed);
+  }
+
+  #removeWritten(entries: readonly Entry[]): void {
+    const left = this.buffer.filter((entry) => !entries.includes(entry));
+    this.buffer.splice(0, Infinity, ...left);
+  }
+
+  /** Schedules the next attempt, or throws the error into the workflow. */
+  async #recordFailure(
+    operation: Operation<unknown>,
+    { kind, key, name, retry }: StepWork,
+    attempts: number,
+    error: unknown,
+  ): Promise<void> {
+    const text = describeFailure(error);
+    const isLast = attempts >= retry.maxAttempts ||
+      findInCauseChain(error, (link) => link instanceof PermanentJobError) !== undefined;
+    const entry: Entry = { ...NEW_ENTRY, kind, key, name, attempts, error: text };
+    if (isLast) {
+      const failed: Entry = { ...entry, state: "failed", finishedMs: this.#now() };
+      this.buffer.push(failed);
+      return operation.reject(new WorkflowStepError(name, text), failed.finishedMs!);
+    }
+    const delayMs = fullJitterDelay(attempts, { ...retry, random: Math.random });
+    await this.#addPending({ ...entry, wakeMs: Math.ceil(this.#now() + delayMs) });
+    operation.wait();
+  }
+
+  /** Records what waits for a later turn, and the job that wakes the workflow then. */
+  async #addPending(entry: Entry): Promise<void> {
+    const { definition, row } = this.#options;
+    const { key, wakeMs } = entry;
+    if (wakeMs !== null) {
+      const delaySeconds = Math.max(0, wakeMs - this.#now()) / 1000;
+      const options = { delaySeconds, key: timerKey(row.id, entry) };
+      this.timers.push(await createTurnJob(definition.name, { id: row.id, timer: key }, options));
+    }
+    this.pending.push(entry);
+  }
+
+  #sleep(name: string, getWakeMs: (nowMs: number) => number): Promise<void> {
+    const scope = this.#currentScope(name);
+    const { key, entry } = this.#take(scope, "sleep", name);
+    const operation: Operation<void> = new Operation(scope, name, this, () => {
+      if (entry?.state === "done") return operation.resolve(undefined, entry.finishedMs!);
+      if (this.#isUndoing || this.#options.db === undefined) return operation.wait();
+      const now = this.#now();
+      const wakeMs = entry?.wakeMs ?? Math.ceil(getWakeMs(now));
+      if (!(wakeMs - now <= MAX_SECONDS * 1000)) {
+        return this.onMisuse(`${name} must end within ${MAX_SECONDS} seconds`);
+      }
+      const known: Entry = entry ?? { ...NEW_ENTRY, kind: "sleep", key, name, wakeMs };
+      if (this.#isDue(known)) {
+        const finishedMs = Math.max(now, wakeMs);
+        this.buffer.push({ ...known, state: "done", finishedMs });
+        return operation.resolve(undefined, finishedMs);
+      }
+      if (entry !== undefined) return operation.wait();
+      this.#track((async () => {
+        await this.#addPending(known);
+        operation.wait();
+      })());
+    });
+    return operation;
+  }
+
+  #waitFor(
+    name: string,
+    { timeoutSeconds, schema }: WaitForOptions,
+  ): Promise<unknown> {
+    const label = `waitFor "${name}"`;
+    const scope = this.#currentScope(label);
+    if (timeoutSeconds !== undefined) checkNumber(`timeoutSeconds of ${label}`, timeoutSeconds);
+    const { key, entry } = this.#take(scope, "wait", name);
+    const parse = (text: string | null): Promise<unknown> =>
+      Promise.resolve(
+        text === null || schema === undefined
+          ? readResult(text)
+          : parseInput(schema, JSON.parse(text)),
+      ).catch((error) => {
+        throw new WorkflowCodeError(
+          `The payload of the signal "${name}" does not fit its schema: ${getReason(error)}`,
+        );
+      });
+    return this.#receive(scope, { kind: "wait", key, name, label, entry }, {
+      signalName: name,
+      timeoutSeconds,
+      parse,
+    });
+  }
+
+  /** Waits for a signal, or for the end of its time. */
+  #receive(
+    scope: Scope,
+    { kind, key, name, label, entry }: {
+      kind: "wait" | "child";
+      key: string;
+      name: string;
+      label: string;
+      entry: Entry | undefined;
+    },
+    { signalName, timeoutSeconds, parse, begin }: {
+      signalName: string;
+      timeoutSeconds?: number;
+      parse: (text: string | null) => Promise<unknown>;
+      begin?: () => Promise<void>;
+    },
+  ): Promise<unknown> {
+    const { row } = this.#options;
+    const end = (text: string | null, atMs: number): Promise<void> =>
+      parse(text).then(
+        (value) => operation.resolve(value, atMs),
+        (error) => {
+          if (error instanceof WorkflowCodeError) throw error;
+          operation.reject(error, atMs);
+        },
+      );
+    const operation: Operation<unknown> = new Operation(scope, label, this, () => {
+      if (entry?.state === "done") return this.#track(end(entry.result, entry.finishedMs!));
+      if (this.#isUndoing || this.#options.db === undefined) return operation.wait();
+      const now = this.#now();
+      const known: Entry = entry ??
+        {
+          ...NEW_ENTRY,
+          kind,
+          key,
+          name,
+          wakeMs: timeoutSeconds === undefined ? null : Math.ceil(now + timeoutSeconds * 1000),
+        };
+      const at = this.#signals.findIndex((each) => each.name === signalName);
+      const signal = at < 0 ? undefined : this.#signals.splice(at, 1)[0];
+      if (signal === undefined && !this.#isDue(known)) {
+        if (entry !== undefined) return operation.wait();
+        return this.#track((async () => {
+          await begin?.();
+          await this.#addPending(known);
+          operation.wait();
+        })());
+      }
+      if (signal !== undefined) {
+        this.buffer.push({ ...signal, state: "done", finishedMs: now });
+        if (entry?.wakeMs) this.staleTimers.push(timerKey(row.id, entry));
+      }
+      const text = signal?.result ?? null;
+      this.buffer.push({ ...known, state: "done", result: text, finishedMs: now });
+      this.#track(end(text, now));
+    });
+    return operation;
+  }
+
+  #child(definition: WorkflowDefinition, input: unknown): Promise<unknown> {
+    const { row } = this.#options;
+    const { name } = definition;
+    const label = `child "${name}"`;
+    const scope = this.#currentScope(label);
+    const { key, entry } = this.#take(scope, "child", name);
+    return this.#receive(scope, { kind: "child", key, name, label, entry }, {
+      signalName: getChildSignal(key),
+      parse: (text) => {
+        const { state, output, error } = JSON.parse(text!) as ChildResult;
+        if (state === "done") return Promise.resolve(readResult(output));
+        return Promise.reject(new WorkflowStepError(name, error ?? `The workflow was ${state}`));
+      },
+      begin: async () => {
+        const id = await getChildId(row.id, key);
+        const parent = { id: row.id, name: row.name, entry: key };
+        const child = await prepareStart(definition, input, { id, parent }).catch((error) => {
+          throw new WorkflowCodeError(`The input of ${label} does not fit: ${getReason(error)}`);
+        });
+        this.children.push(child);
+      },
+    });
+  }
+
+  /** Waits for several operations and branches. */
+  #all(members: readonly unknown[]): Promise<unknown[]> {
+    const scope = this.#currentScope("all");
+    const key = scope.key();
+    scope.next++;
+    for (const member of members) {
+      if (member instanceof Operation && member.state === "new") member.state = "given";
+    }
+    const operation: Operation<unknown[]> = new Operation(scope, "all", this, () => {
+      const branches: Scope[] = [];
+      const results = members.map((member, at): Promise<unknown> => {
+        if (typeof member !== "function") return Promise.resolve(member);
+        const branch = new Scope(`${key}.${at}.`, scope.lastMs);
+        branches.push(branch);
+        this.#scopes.add(branch);
+        return this.#runScope(branch, async () => await member()).finally(() =>
+          this.#scopes.delete(branch)
+        );
+      });
+      Promise.allSettled(results).then((settled) => {
+        const atMs = Math.max(scope.lastMs, ...branches.map(({ lastMs }) => lastMs));
+        const wrong = settled.find((each) => each.status === "rejected");
+        if (wrong === undefined) {
+          return operation.resolve(settled.map((each) => (each as { value: unknown }).value), atMs);
+        }
+        if (wrong.reason instanceof WorkflowCodeError) return this.#fail(wrong.reason);
+        operation.reject(wrong.reason, atMs);
+      });
+      operation.wait();
+    });
+    return operation;
+  }
+
+  #uuid(): string {
+    const { row } = this.#options;
+    const scope = getScope("uuid");
+    const digits = Array.from({ length: 32 }, () => Math.floor(scope.random(row.id) * 16));
+    digits[12] = 8;
+    digits[16] = digits[16] & 3 | 8;
+    const hex = digits.map((digit) => digit.toString(16)).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  }
+
+  #patched(name: string): boolean {
+    const scope = this.#currentScope(`patched("${name}")`);
+    const key = scope.key();
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) {
+      const isPatched = entry.kind === "patch" && entry.name === name;
+      if (isPatched) scope.next++;
+      return isPatched;
+    }
+    scope.next++;
+    if (!this.#isUndoing) {
+      this.buffer.push({
+        ...NEW_ENTRY,
+        kind: "patch",
+        key,
+        name,
+        state: "done",
+        finishedMs: scope.lastMs,
+      });
+    }
+    return true;
+  }
+}
+
+/** What a child workflow tells its parent. */
+export interface ChildResult {
+  /** `done`, `failed` or `cancelled`. */
+  readonly state: string;
+  /** JSON of the result. */
+  readonly output: string | null;
+  /** Why it failed. */
+  readonly error: string | null;
+}
+
+/** Returns the key of the job that wakes a workflow. */
+function timerKey(id: string, { key, wakeMs }: Pick<Entry, "key" | "wakeMs">): string {
+  return `${id} ${key} ${wakeMs}`;
+}
+
+function getScope(label: string): Scope {
+  const place = currentPlace();
+  if (place === undefined) {
+    throw new WorkflowCodeError(`${label} was called outside of its workflow`);
+  }
+  return place.scope;
+}
+
+function isLost(error: unknown): boolean {
+  return findInCauseChain(
+    error,
+    (link) => link instanceof JobLeaseLostError || link instanceof CommitOutcomeUnknownError,
+  ) !== undefined;
+}
+
+/** Longest sleep or wait, in seconds. */
+const MAX_SECONDS = 366 * 86_400;
+
+function checkNumber(what: string, seconds: number): void {
+  if (typeof seconds === "number" && seconds >= 0 && seconds <= MAX_SECONDS) return;
+  throw new WorkflowCodeError(`${what} is ${seconds}: it must be 0 to ${MAX_SECONDS} seconds`);
+}
