@@ -61,7 +61,15 @@ Deno.test("every command has help with options, an example and exit codes", asyn
     assertStringIncludes(stdout, `Usage: trellis ${renderUsage(command)}`);
     assertMatch(stdout, /\n {2}--json {2,}Print the result as one JSON document/);
     assertMatch(stdout, new RegExp(`Examples:\\n {2}# .+\\n {2}trellis ${name}`));
-    const findsNothing = ["dev", "db mark-applied", "jobs list", "db tables"].includes(name);
+    const findsNothing = [
+      "dev",
+      "db mark-applied",
+      "jobs list",
+      "jobs stats",
+      "workflows list",
+      "db tables",
+    ]
+      .includes(name);
     assertEquals(
       Object.keys(getExitCodes(command)),
       findsNothing ? ["0", "2", "3"] : ["0", "1", "2", "3"],
