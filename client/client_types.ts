@@ -93,6 +93,7 @@ export interface OkResult<Status, Data> {
   status: Status extends number ? Status : number;
   /** The body. */
   data: Data;
+  /** Absent. */
   error?: never;
   /** The response. */
   response: Response;
@@ -102,6 +103,7 @@ export interface OkResult<Status, Data> {
 export interface ErrorResult<Status, Failure> {
   /** The status: `if (result.status === 409)` narrows the type of the error. */
   status: Status extends number ? Status : number;
+  /** Absent. */
   data?: never;
   /** The body. */
   error: Failure;

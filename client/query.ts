@@ -76,11 +76,12 @@ export interface MutationOptions<Input, Data> {
 }
 
 /** The routes of one method. */
-type RoutesOf<Routes extends ApiRoutes, Method extends keyof ApiRoutes> = NonNullable<
+export type RoutesOf<Routes extends ApiRoutes, Method extends keyof ApiRoutes> = NonNullable<
   Routes[Method]
 >;
 
-type MutationInput<Route> = object extends CallInput<Route>
+/** The variables of a mutation: the input of the call; none if the route takes none. */
+export type MutationInput<Route> = object extends CallInput<Route>
   ? (CallInput<Route> & CallSettings<"json">) | void
   : CallInput<Route> & CallSettings<"json">;
 
