@@ -70,9 +70,16 @@ const CATALOG = /^(?:pg_catalog|information_schema|sys)$/;
 const ACCESS_SHARE = 1;
 
 const STATEMENT = /^(?:select|insert|update|delete|merge|with|lock|truncate|refresh)\b/i;
-/** A condition, a loop, an assignment or a result of PL/pgSQL with a query. */
-const CONDITION =
-  /^(?:(?:if|elsif|elseif|while|return(?:\s+query)?)\b|for\b.*?\bin\b|[\w.]+\s*:=)\s*([\s\S]*\bselect\b[\s\S]*)$/i;
+/** The beginning of a condition, an assignment or a result of PL/pgSQL. */
+const CONDITION = /^(?:(?:if|elsif|elseif|while|return(?:\s+query)?)\b|[\w.]+\s*:=)/i;
+
+/** Returns the expression of a statement of PL/pgSQL, also of a loop, if it contains a query. */
+function readExpression(statement: string): string | undefined {
+  const begin = /^for\b/i.test(statement) ? /\bin\b/i.exec(statement) : CONDITION.exec(statement);
+  if (begin === null) return undefined;
+  const expression = statement.slice(begin.index + begin[0].length).trimStart();
+  return /\bselect\b/i.test(expression) ? expression : undefined;
+}
 
 /** Used parts of libpg-query. */
 interface PgQuery {
@@ -287,7 +294,7 @@ class AccessReader {
     if (/\bexecute\b/i.test(text)) this.#hasUnknownTable = true;
     for (const part of text.split(/;|\b(?:begin|then|else|loop)\b/i)) {
       const statement = part.trim().replace(/^perform\b/i, "select");
-      const [, expression] = CONDITION.exec(statement) ?? [];
+      const expression = readExpression(statement);
       if (STATEMENT.test(statement)) this.#parse(statement);
       else if (expression !== undefined) {
         this.#parse(STATEMENT.test(expression) ? expression : `select ${expression}`);

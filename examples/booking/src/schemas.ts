@@ -14,7 +14,9 @@ export const Room = z.object({
   hasPhoto: z.boolean(),
 });
 
-export const RoomPage = z.object({ items: z.array(Room), nextCursor: z.string().nullable() });
+/** The sort key of rooms: the name, and the id. */
+export const RoomPosition = z.tuple([z.string(), z.uuid()]);
+export type RoomPosition = z.infer<typeof RoomPosition>;
 
 /** A room with the nights of the next year that cannot be booked. */
 export const RoomDetails = Room.extend({ bookedNights: z.array(z.iso.date()) });
@@ -44,7 +46,9 @@ export const Booking = z.object({
   status: BookingStatus,
 });
 
-export const BookingPage = z.object({ items: z.array(Booking), nextCursor: z.string().nullable() });
+/** The sort key of bookings: the arrival, and the id. */
+export const BookingPosition = z.tuple([z.iso.date(), z.uuid()]);
+export type BookingPosition = z.infer<typeof BookingPosition>;
 
 /**
  * Lists the nights of a stay, which are none if it is too long or ends before it begins.

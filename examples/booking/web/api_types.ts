@@ -317,10 +317,6 @@ export interface components {
             /** Format: date */
             departure: string;
         };
-        BookingPage: {
-            items: components["schemas"]["Booking"][];
-            nextCursor: string | null;
-        };
         /** @enum {string} */
         BookingStatus: "requested" | "confirmed" | "cancelled";
         Room: {
@@ -342,10 +338,6 @@ export interface components {
             name: string;
             /** @default */
             description?: string;
-        };
-        RoomPage: {
-            items: components["schemas"]["Room"][];
-            nextCursor: string | null;
         };
     };
     responses: {
@@ -477,8 +469,15 @@ export interface operations {
         responses: {
             /** @description OK */
             200: {
+                headers: {
+                    link?: string;
+                    [name: string]: unknown;
+                };
                 content: {
-                    "application/json": components["schemas"]["BookingPage"];
+                    "application/json": {
+                        items: components["schemas"]["Booking"][];
+                        nextCursor: string | null;
+                    };
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1614,8 +1613,15 @@ export interface operations {
         responses: {
             /** @description OK */
             200: {
+                headers: {
+                    link?: string;
+                    [name: string]: unknown;
+                };
                 content: {
-                    "application/json": components["schemas"]["BookingPage"];
+                    "application/json": {
+                        items: components["schemas"]["Booking"][];
+                        nextCursor: string | null;
+                    };
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1687,8 +1693,15 @@ export interface operations {
         responses: {
             /** @description OK */
             200: {
+                headers: {
+                    link?: string;
+                    [name: string]: unknown;
+                };
                 content: {
-                    "application/json": components["schemas"]["RoomPage"];
+                    "application/json": {
+                        items: components["schemas"]["Room"][];
+                        nextCursor: string | null;
+                    };
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,10 +1,9 @@
 import { DatabaseOperation } from "@trellis/fn/database";
 import { and, asc, eq, inArray, ne, sql } from "@trellis/fn/database/orm";
-import type { Position } from "../cursor.ts";
 import { defineQuery } from "../database.ts";
 import { bookingConfirmedMail } from "../mails.ts";
 import { bookedNights, bookings, rooms, users } from "../schema.ts";
-import { listNights } from "../schemas.ts";
+import { type BookingPosition, listNights } from "../schemas.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
@@ -23,7 +22,6 @@ export interface BookingFilter {
   status?: "requested" | "confirmed" | "cancelled";
 }
 
-/** Reads one row more than the limit, which shows whether there is a next page. */
 export const listBookings = defineQuery(
   {
     tables: [
@@ -31,7 +29,7 @@ export const listBookings = defineQuery(
       { table: rooms, operations: [Select] },
     ],
   },
-  async function listBookings(db, filter: BookingFilter, limit: number, after?: Position) {
+  async function listBookings(db, filter: BookingFilter, take: number, after?: BookingPosition) {
     return await db.select(BOOKING).from(bookings)
       .innerJoin(rooms, eq(rooms.id, bookings.roomId))
       .where(and(
@@ -41,7 +39,7 @@ export const listBookings = defineQuery(
           sql`(${bookings.arrival}, ${bookings.id}) > (${after[0]}::date, ${after[1]}::uuid)`,
       ))
       .orderBy(asc(bookings.arrival), asc(bookings.id))
-      .limit(limit + 1);
+      .limit(take);
   },
 );
 

@@ -1,8 +1,8 @@
 import { DatabaseOperation, type Params } from "@trellis/fn/database";
 import { and, asc, eq, gte, isNotNull, sql } from "@trellis/fn/database/orm";
-import type { Position } from "../cursor.ts";
 import { defineQuery, defineStatement } from "../database.ts";
 import { bookedNights, rooms } from "../schema.ts";
+import type { RoomPosition } from "../schemas.ts";
 
 const { Select } = DatabaseOperation;
 
@@ -13,14 +13,13 @@ const ROOM = {
   hasPhoto: sql<boolean>`${isNotNull(rooms.photo)}`,
 };
 
-/** Reads one row more than the limit, which shows whether there is a next page. */
 export const listRooms = defineQuery(
   { tables: [{ table: rooms, operations: [Select] }] },
-  async function listRooms(db, limit: number, after?: Position) {
+  async function listRooms(db, take: number, after?: RoomPosition) {
     return await db.select(ROOM).from(rooms)
       .where(after && sql`(${rooms.name}, ${rooms.id}) > (${after[0]}, ${after[1]}::uuid)`)
       .orderBy(asc(rooms.name), asc(rooms.id))
-      .limit(limit + 1);
+      .limit(take);
   },
 );
 

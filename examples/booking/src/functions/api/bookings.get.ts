@@ -1,15 +1,16 @@
-import { defineApiHandler } from "@trellis/fn/validation";
+import { defineApiHandler, paginate } from "@trellis/fn/validation";
 import { session } from "../../auth.ts";
-import { decodeCursor, PageQuery, toPage } from "../../cursor.ts";
 import { listBookings } from "../../queries/bookings.ts";
-import { BookingPage } from "../../schemas.ts";
+import { Booking, BookingPosition } from "../../schemas.ts";
+
+const page = paginate({ item: Booking, position: BookingPosition });
 
 export const handler = defineApiHandler({
   auth: session(),
-  querySchema: PageQuery,
-  responses: { 200: BookingPage },
+  querySchema: page.querySchema,
+  responses: page.responses,
   openapi: { summary: "List your bookings", tags: ["bookings"] },
-})(async function getBookings({ query: { limit, cursor }, userId }) {
-  const rows = await listBookings({ userId }, limit, decodeCursor(cursor));
-  return toPage(rows, limit, ({ arrival, id }) => [arrival, id]);
+})(async function getBookings({ event, query, userId }) {
+  const rows = await listBookings({ userId }, query.take, query.after);
+  return page.reply(event, query, rows, ({ arrival, id }) => [arrival, id]);
 });

@@ -1,16 +1,17 @@
-import { defineApiHandler } from "@trellis/fn/validation";
+import { defineApiHandler, paginate } from "@trellis/fn/validation";
 import { session } from "../../auth.ts";
-import { decodeCursor, PageQuery, toPage } from "../../cursor.ts";
 import { listRooms } from "../../queries/rooms.ts";
-import { RoomPage } from "../../schemas.ts";
+import { Room, RoomPosition } from "../../schemas.ts";
+
+const page = paginate({ item: Room, position: RoomPosition });
 
 export const handler = defineApiHandler({
   // anybody may call it; the page may send its cookies
   auth: session({ optional: true }),
-  querySchema: PageQuery,
-  responses: { 200: RoomPage },
+  querySchema: page.querySchema,
+  responses: page.responses,
   openapi: { summary: "List rooms", tags: ["rooms"] },
-})(async function getRooms({ query: { limit, cursor } }) {
-  const rows = await listRooms(limit, decodeCursor(cursor));
-  return toPage(rows, limit, ({ name, id }) => [name, id]);
+})(async function getRooms({ event, query }) {
+  const rows = await listRooms(query.take, query.after);
+  return page.reply(event, query, rows, ({ name, id }) => [name, id]);
 });

@@ -1,15 +1,21 @@
-import { defineApiHandler } from "@trellis/fn/validation";
+import { defineApiHandler, paginate } from "@trellis/fn/validation";
+import * as z from "zod";
 import { session } from "../../../auth.ts";
-import { decodeCursor, PageQuery, toPage } from "../../../cursor.ts";
 import { listBookings } from "../../../queries/bookings.ts";
-import { BookingPage, BookingStatus } from "../../../schemas.ts";
+import { Booking, BookingPosition, BookingStatus } from "../../../schemas.ts";
+
+const page = paginate({
+  item: Booking,
+  position: BookingPosition,
+  filters: z.object({ status: BookingStatus.optional() }),
+});
 
 export const handler = defineApiHandler({
   auth: session({ roles: ["admin"] }),
-  querySchema: PageQuery.extend({ status: BookingStatus.optional() }),
-  responses: { 200: BookingPage },
+  querySchema: page.querySchema,
+  responses: page.responses,
   openapi: { summary: "List the bookings of all guests", tags: ["admin"] },
-})(async function getAllBookings({ query: { limit, cursor, status } }) {
-  const rows = await listBookings({ status }, limit, decodeCursor(cursor));
-  return toPage(rows, limit, ({ arrival, id }) => [arrival, id]);
+})(async function getAllBookings({ event, query }) {
+  const rows = await listBookings(query.filters, query.take, query.after);
+  return page.reply(event, query, rows, ({ arrival, id }) => [arrival, id]);
 });
