@@ -12,6 +12,7 @@ const ENTRIES = [
   "/auth/jwt",
   "/auth/schema",
   "/cli",
+  "/client",
   "/core",
   "/database",
   "/database/migrate",
@@ -23,9 +24,15 @@ const ENTRIES = [
   "/jobs",
   "/mail",
   "/observability",
+  "/realtime",
+  "/router",
+  "/streaming",
   "/testing",
   "/triggers",
+  "/triggers/events",
+  "/uploads",
   "/validation",
+  "/workflows",
 ] as const;
 
 /** Returns the files of a Deno project: contents by path. */
