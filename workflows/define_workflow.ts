@@ -148,7 +148,7 @@ export function defineWorkflow<
     };
     return record("defineWorkflow", [options, body], {
       workflowName: name,
-      job: createTurnJobOf(definition),
+      job: createWorkerJob(definition),
       definition,
       async start(client, value, { key } = {}): Promise<string> {
         const workflow = await prepareStart(definition, value, { key });
@@ -163,8 +163,8 @@ export function defineWorkflow<
   };
 }
 
-/** Only the functions of this package enqueue turns. */
-function createTurnJobOf(definition: WorkflowDefinition): AnyJob {
+/** Creates the job that workers get. Only the functions of this package enqueue turns. */
+function createWorkerJob(definition: WorkflowDefinition): AnyJob {
   const { name, settings } = definition;
   function refuse(): never {
     throw new ConfigurationError(`The job of the workflow ${name} is for workers: call start`);

@@ -84,7 +84,7 @@ export async function readWorkflow(
   const [row] = await runSqlRows(
     db,
     sql`select "id", "name", "version", "state", "mode", "input", "error", "parent_id", "parent_name",
-    "parent_entry",    ${ms(sql`"started_at"`)} as started_ms, ${
+    "parent_entry", ${ms(sql`"started_at"`)} as started_ms, ${
       ms(sql`"finished_at"`)
     } as finished_ms,
     ${ms(sqlNow(clock))} as now_ms from "trellis_workflows" where "id" = ${id}::uuid`,

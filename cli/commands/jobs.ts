@@ -17,6 +17,20 @@ import { getSqlState } from "../../errors/driver_error.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "../database/local_database_target.ts";
 
+/** Why a command that reads the table of jobs or workflows could not run. */
+export const TABLE_FAILED =
+  "The database or the table is missing, or the database does not respond.";
+
+/**
+ * Shortens a time for tables.
+ *
+ * @param time ISO 8601, in UTC.
+ * @returns `2026-11-29 01:04:28`
+ */
+export function toSeconds(time: string): string {
+  return time.slice(0, 19).replace("T", " ");
+}
+
 /** The command `trellis jobs list`. */
 export const jobsList: Command = {
   name: "jobs list",
@@ -42,7 +56,7 @@ export const jobsList: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "The jobs are listed.",
-    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: list,
 };
@@ -62,7 +76,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
     job.name,
     job.state,
     String(job.attempts),
-    job.enqueuedAt.slice(0, 19).replace("T", " "),
+    toSeconds(job.enqueuedAt),
     (job.lastError ?? "").split("\n")[0],
   ]);
   const header = ["id", "job", "state", "attempts", "enqueued (UTC)", "last error"];
@@ -83,7 +97,7 @@ export const jobsStats: Command = {
   examples: [["trellis jobs stats --json", "the counts as JSON"]],
   exitCodes: {
     [ExitCode.Done]: "The counts are printed.",
-    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: stats,
 };
@@ -130,7 +144,7 @@ export const jobsShow: Command = {
   exitCodes: {
     [ExitCode.Done]: "The job is printed.",
     [ExitCode.Found]: "The table has no job with this id.",
-    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: show,
 };
@@ -153,7 +167,7 @@ type Change = "retry" | "cancel";
 const EXIT_CODES: Command["exitCodes"] = {
   [ExitCode.Done]: "All named jobs were changed.",
   [ExitCode.Found]: "A named job does not exist or is in another state; it was not changed.",
-  [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+  [ExitCode.Failed]: TABLE_FAILED,
 };
 
 const ARGUMENT = {

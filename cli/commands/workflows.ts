@@ -11,9 +11,7 @@ import type { WorkflowEntry, WorkflowState } from "../../workflows/workflow_admi
 import { databaseOptions } from "../database/database_options.ts";
 import { count } from "../terminal/generated_report.ts";
 import { printTable } from "../terminal/text_table.ts";
-import { checkJobId, readLimit, withJobsDatabase } from "./jobs.ts";
-
-const FAILED = "The database or the table is missing, or the database does not respond.";
+import { checkJobId, readLimit, TABLE_FAILED, toSeconds, withJobsDatabase } from "./jobs.ts";
 
 /** The command `trellis workflows list`. */
 export const workflowsList: Command = {
@@ -46,7 +44,7 @@ export const workflowsList: Command = {
     ["trellis workflows list --state stopped", "the workflows that do not fit their code"],
     ["trellis workflows list --workflow onboard --limit 500 --json", "as JSON"],
   ],
-  exitCodes: { [ExitCode.Done]: "The workflows are listed.", [ExitCode.Failed]: FAILED },
+  exitCodes: { [ExitCode.Done]: "The workflows are listed.", [ExitCode.Failed]: TABLE_FAILED },
   run: list,
 };
 
@@ -73,18 +71,23 @@ async function list(context: CommandContext): Promise<CommandResult> {
   return { exitCode: ExitCode.Done, database: label, workflows };
 }
 
+const ARGUMENT = {
+  name: "id",
+  description: "The workflow's id, as trellis workflows list prints it.",
+} as const;
+
 /** The command `trellis workflows show`. */
 export const workflowsShow: Command = {
   name: "workflows show",
   summary: "Prints one workflow with its input, its result and its steps.",
   description: ["Input and result may contain personal data."],
-  args: [{ name: "id", description: "The workflow's id, as trellis workflows list prints it." }],
+  args: [ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis workflows show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one workflow"]],
   exitCodes: {
     [ExitCode.Done]: "The workflow is printed.",
     [ExitCode.Found]: "The table has no workflow with this id.",
-    [ExitCode.Failed]: FAILED,
+    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: show,
 };
@@ -126,21 +129,12 @@ function toRow(entry: WorkflowEntry): string[] {
   ];
 }
 
-function toSeconds(time: string): string {
-  return time.slice(0, 19).replace("T", " ");
-}
-
 type Change = "retry" | "cancel";
-
-const ARGUMENT = {
-  name: "id",
-  description: "The workflow's id, as trellis workflows list prints it.",
-} as const;
 
 const EXIT_CODES: Command["exitCodes"] = {
   [ExitCode.Done]: "The workflow was changed.",
   [ExitCode.Found]: "The workflow does not exist or is in another state; it was not changed.",
-  [ExitCode.Failed]: FAILED,
+  [ExitCode.Failed]: TABLE_FAILED,
 };
 
 /** The command `trellis workflows retry`. */
@@ -212,7 +206,7 @@ export const workflowsReplay: Command = {
   exitCodes: {
     [ExitCode.Done]: "All workflows fit.",
     [ExitCode.Found]: "A workflow does not fit the code.",
-    [ExitCode.Failed]: FAILED,
+    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: replay,
 };

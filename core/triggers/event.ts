@@ -150,7 +150,7 @@ export function defineEventHandler<TEvent, TOutput, TInput>(
 ): (
   handler: AnyEventHandlerFunction<TEvent, TInput>,
 ) => TriggerHandler<unknown, TOutput, AnyEventHandlerFunction<TEvent, TInput>>;
-/** Without `response` the result is returned as it is. */
+/** Declares a function for events of any other service whose result is returned as it is. */
 export function defineEventHandler<TEvent>(
   options: AnyEventHandlerOptions<TEvent>,
 ): <TResult>(

@@ -33,17 +33,7 @@ const SOURCES: Readonly<Record<string, readonly [service: string, factory: strin
   "aws:rmq": ["RabbitMQ", "defineEventHandler({ event: RabbitMqEvent })"],
 };
 
-/**
- * Says which service sent an event, and the function of this package that takes it.
- *
- * @param event Any event.
- * @returns A sentence that begins with a space, or an empty text if the service is not known.
- */
-function describeSender(event: unknown): string {
-  const known = findSender((event ?? {}) as AnyEvent);
-  return known === undefined ? "" : ` It is one of ${known[0]}, for ${known[1]}`;
-}
-
+/** Finds the service that sent an event, and the function of this package that takes it. */
 function findSender(event: AnyEvent): readonly [service: string, factory: string] | undefined {
   const first = Array.isArray(event.Records) ? event.Records[0] : undefined;
   const source = first?.eventSource ?? first?.EventSource ?? event.eventSource;
@@ -81,6 +71,7 @@ function findSender(event: AnyEvent): readonly [service: string, factory: string
  * @returns The error.
  */
 export function foreignEvent(problem: string, event: unknown, cause?: unknown): UnexpectedError {
-  const sender = describeSender(event);
-  return new UnexpectedError(sender === "" ? problem : `${problem}.${sender}`, { cause });
+  const [service, factory] = findSender((event ?? {}) as AnyEvent) ?? [];
+  const hint = service === undefined ? "" : `. It is an event of ${service}: use ${factory}`;
+  return new UnexpectedError(problem + hint, { cause });
 }

@@ -18,6 +18,8 @@ import {
   type WorkflowStepError,
 } from "../../workflows/mod.ts";
 import { configureJobs, createInProcessDelivery, createJobWorker } from "../../jobs/mod.ts";
+import { JobLeaseLostError } from "../../jobs/job_errors.ts";
+import { type Entry, NEW_ENTRY, writeEntries } from "../../workflows/journal.ts";
 import { createJobRunner } from "../../testing/job_runner.ts";
 import { openWorkflowWorld, type WorkflowWorld } from "./workflow_world.ts";
 
@@ -51,6 +53,19 @@ Deno.test("workflows", async (t) => {
       await world.clear();
     });
   const read = async (id: string) => (await getWorkflow(db, id))!;
+
+  await part("a step that another worker has recorded takes its rows back", async () => {
+    const id = await begin(world, flow(({ sleep }) => sleep(60)));
+    const done: Entry = { ...NEW_ENTRY, key: "00009", kind: "step", name: "create", state: "done" };
+    const record = (value: string) =>
+      withTransaction(db, async (tx) => {
+        await apply(tx, value);
+        await writeEntries(tx, id, [done], clock);
+      });
+    await record("first");
+    await assertRejects(() => record("second"), JobLeaseLostError);
+    assertEquals(await world.applied(), ["first"]);
+  });
 
   await part("step() runs once and keeps its result when the workflow goes on", async () => {
     let bodies = 0;
