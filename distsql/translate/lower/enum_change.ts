@@ -4,6 +4,7 @@ import {
   type DeclaredSchema,
   findObject,
   getKey,
+  isReferenceTo,
 } from "../../schema/declared_schema.ts";
 import { readLabel, readLiteral } from "../../schema/literals.ts";
 import { toObjectName } from "../../schema/read_object.ts";
@@ -157,20 +158,20 @@ function isStored(
   label: string,
 ): boolean {
   const isKey = [...tables].some(([key, { constraints }]) =>
-    constraints.some(({ kind, columns: own, references }) =>
+    constraints.some((one) =>
       columns.some(({ key: table, column: { name } }) =>
-        (table === key && (kind === "foreign_key" || kind === "primary_key") &&
-          own.includes(name)) ||
-        (references?.table === table && references.columns.includes(name))
+        (table === key && (one.type === "foreign_key" || one.type === "primary_key") &&
+          one.columns.includes(name)) ||
+        (isReferenceTo(table, one) && one.references!.columns.includes(name))
       )
     )
   );
   const texts = columns.flatMap(({ key }) => {
     const { constraints, indexes, columns } = tables.get(key)!;
     return [
-      ...constraints.filter(({ kind }) => kind === "check").map(({ text }) => text),
-      ...indexes.map(({ text }) => text),
-      ...columns.map(({ generated = "" }) => generated),
+      ...constraints.filter(({ type }) => type === "check").map(({ definition }) => definition),
+      ...indexes.map(({ definition }) => definition),
+      ...columns.map(({ generated }) => generated?.expression ?? ""),
     ];
   });
   return isKey ||
