@@ -73,6 +73,7 @@ async function openDeployment(context: CommandContext, stageName: string): Promi
     folder,
     stage,
     program: options.terraform as string | undefined,
+    isUnlocking: options.unlock === true,
     onProgress: (line) => {
       if (/: (?:Creation|Modifications|Destruction) complete/.test(line)) output.note(`  ${line}`);
     },
