@@ -56,7 +56,9 @@ export const deploy: Command = {
     },
     {
       name: "allow-breaking",
-      description: "Apply migrations that break statements of the running release.",
+      description:
+        "Apply migrations that break statements of the running release; with --rollback: go back although\n" +
+        "the migrations since break statements of the release before.",
     },
     {
       name: "generate-secrets",
@@ -187,9 +189,9 @@ async function listChangingSteps(
     {
       name: "release",
       run: async () => {
-        const summary = await shiftRelease(deployment);
-        await compat.finish();
-        return summary;
+        const released = await shiftRelease(deployment);
+        await compat.finish((released?.moved ?? 0) > 0);
+        return released?.summary;
       },
     },
     { name: "smoke", run: () => runSmokeRequest(deployment) },
@@ -200,13 +202,15 @@ async function rollBack(
   deployment: Deployment,
   checkLock: () => Promise<void>,
 ): Promise<CommandResult> {
+  const { createCompatSteps } = await import("../deploy/compat_step.ts");
+  const { beginRollback } = createCompatSteps(deployment);
   const report = await runSteps(
     [
       {
         name: "rollback",
         run: async () => {
           await initState(deployment);
-          return await rollBackRelease(deployment);
+          return await rollBackRelease(deployment, beginRollback);
         },
       },
       { name: "smoke", run: () => runSmokeRequest(deployment) },
