@@ -43,7 +43,7 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
     assertEquals(code, 0, text);
     assertMatch(
       text,
-      /; 8 logins \(8 new, 0 unchanged\): each has signed in with its privileges\n/,
+      /; 8 logins \(8 new, 0 unchanged\): each has signed in with its privileges/,
     );
     assertMatch(text, /done smoke: GET https:\/\/\S+\/live\/health: 200/);
     [, api] = /API: (\S+)/.exec(text)!;

@@ -128,12 +128,16 @@ export interface Suite {
 /**
  * Defines a test with a project on the emulator. It is left out where a program is missing.
  *
- * @param isLong True for a test of the long form.
+ * @param options With `isLong`, the test belongs to the long form. `preloads` are scripts of this folder that every
+ * `trellis` loads.
  */
 export function testOnEmulator(
   name: string,
   tour: (suite: Suite) => Promise<void>,
-  isLong = false,
+  { isLong = false, preloads = [] }: {
+    readonly isLong?: boolean;
+    readonly preloads?: readonly string[];
+  } = {},
 ): void {
   const isLeftOut = isLong && Deno.env.get("TRELLIS_FULL_TESTS") === undefined;
   Deno.test({
@@ -149,7 +153,14 @@ export function testOnEmulator(
       const postgres = await startPostgres({ settings: [`hba_file=${await writeRules(work)}`] });
       try {
         const { env: aws, clients, readLog } = emulator = await startEmulator(work);
-        const env: Readonly<Record<string, string>> = { ...aws, DATABASE_URL: postgres.url };
+        const env: Readonly<Record<string, string>> = {
+          ...aws,
+          DATABASE_URL: postgres.url,
+          NODE_OPTIONS: [
+            aws.NODE_OPTIONS,
+            ...preloads.map((name) => `--require ${join(HERE, name)}`),
+          ].join(" "),
+        };
         const program = join(root, "node_modules/.bin/trellis");
         const otherUrl = await postgres.createDatabase("other");
         const suite: Suite = {
