@@ -89,6 +89,21 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
     assertStringIncludes(text, "done plan: no changes");
   });
 
+  await step("a migration that breaks the running release is refused", async () => {
+    const file = join(root, "migrations/0002_name.sql");
+    await Deno.writeTextFile(file, "ALTER TABLE notes RENAME title TO name;\n");
+    const { code, text } = await trellis("deploy --stage dev --yes");
+    assertEquals(code, 1, text);
+    assertMatch(
+      text,
+      /failed compat: migrations\/0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n/,
+    );
+    assertStringIncludes(text, "breaks listNotes (src/queries/notes.ts:");
+    assertStringIncludes(text, "Not run: plan.");
+    await Deno.remove(file);
+    assertEquals((await listTitles()).includes("posted"), true);
+  });
+
   await step("a change is released, while another deployment is refused", async () => {
     const health = join(root, "src/functions/api/health.get.ts");
     await Deno.writeTextFile(health, renderHealth("second"));

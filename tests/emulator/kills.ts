@@ -7,7 +7,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { writeFiles } from "../support/temp_folder.ts";
 import { renderHealth, STATES } from "./project.ts";
-import { type Suite, testOnEmulator } from "./suite.ts";
+import { deployFirst, type Suite, testOnEmulator } from "./suite.ts";
 
 /** The steps that can be killed, and milliseconds from the end of the step before to the last kill in it. */
 const STEPS = {
@@ -29,15 +29,11 @@ const ROUNDS = 4;
 testOnEmulator(
   "a killed deployment leaves a whole release, and the next one goes on",
   async (suite) => {
-    const { root, step, trellis, databaseUrl } = suite;
+    const { root, step, trellis } = suite;
     let api = "";
     const killed: string[] = [];
     await step("a first deployment", async () => {
-      await trellis("deploy --stage dev --yes");
-      assertEquals((await trellis("secrets set DATABASE_URL --stage dev", databaseUrl)).code, 0);
-      const { code, text } = await trellis("deploy --stage dev --yes");
-      assertEquals(code, 0, text);
-      [, api] = /API: (\S+)/.exec(text)!;
+      api = await deployFirst(suite);
     });
     for (let round = 1; round <= ROUNDS; round++) {
       await step(`round ${round}: something changes in each step`, () => change(suite, round));

@@ -98,6 +98,19 @@ export async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => bo
   }
 }
 
+/**
+ * Deploys for the first time, with the address of the database put when the deployment stops for it.
+ *
+ * @returns The address of the API.
+ */
+export async function deployFirst({ trellis, databaseUrl }: Suite): Promise<string> {
+  await trellis("deploy --stage dev --yes");
+  assertEquals((await trellis("secrets set DATABASE_URL --stage dev", databaseUrl)).code, 0);
+  const { code, text } = await trellis("deploy --stage dev --yes");
+  assertEquals(code, 0, text);
+  return /API: (\S+)/.exec(text)![1];
+}
+
 /** Lines of the emulator's log that are printed after a failure. */
 const MAX_LINES = 60;
 
