@@ -136,6 +136,7 @@ async function deployStage(
     { name: "plan", run: async () => (shown = showPlan(deployment, await planned)).summary },
   ], output);
   // no Terraform is left running after a failure
+  if (before.failed !== undefined) await deployment.terraform.stop();
   await planned.catch(() => {});
   if (shown === undefined) return finish(deployment, before);
   if (options.plan === true) return finish(deployment, before, shown);

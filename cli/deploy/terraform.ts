@@ -94,7 +94,8 @@ export class Terraform {
       // what locks the state writes it and unlocks it, also if this process is killed
       lasting: LOCKING.includes(args[0])
         ? {
-          file: join(folder, ".terraform", "stages", `${stage.name}.log`),
+          // one that goes on writes to its own
+          file: join(folder, ".terraform", "stages", `${stage.name}.${process.pid}.log`),
           signal: this.#stopping.signal,
           onLine: args[0] === "apply" ? onProgress : undefined,
         }
@@ -112,18 +113,19 @@ export class Terraform {
 
   /** Runs a command that locks the state. One that was killed before may still hold the lock, until it ends. */
   async #runLocked([name, ...args]: readonly [string, ...string[]]): Promise<ProgramResult> {
-    this.#stopping.signal.throwIfAborted();
-    const options = ["-input=false", `-lock-timeout=${LOCK_SECONDS}s`, ...args];
-    const running = this.#run([name, ...options], name);
-    this.#active = running.catch(() => {});
-    try {
-      return await running;
-    } catch (error) {
-      const [, id] = LOCKED.exec((error as Error).message) ?? [];
-      if (id === undefined) throw error;
-      if (!this.#options.isUnlocking) throw new ConfigurationError(describeLock(error as Error));
-      await this.#run(["force-unlock", "-no-color", "-force", id], "force-unlock");
-      return await this.#run([name, ...options], name);
+    for (let isUnlocking = this.#options.isUnlocking === true;; isUnlocking = false) {
+      this.#stopping.signal.throwIfAborted();
+      const options = ["-input=false", `-lock-timeout=${LOCK_SECONDS}s`];
+      const running = this.#run([name, ...options, ...args], name);
+      this.#active = running.catch(() => {});
+      try {
+        return await running;
+      } catch (error) {
+        const [, id] = LOCKED.exec((error as Error).message) ?? [];
+        if (id === undefined) throw error;
+        if (!isUnlocking) throw new ConfigurationError(describeLock(error as Error));
+        await this.#run(["force-unlock", "-no-color", "-force", id], "force-unlock");
+      }
     }
   }
 
