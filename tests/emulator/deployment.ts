@@ -8,6 +8,9 @@ import { join } from "node:path";
 import { renderHealth, STATES } from "./project.ts";
 import { testOnEmulator, until } from "./suite.ts";
 
+/** Actions that functions are granted and have not used on the emulator; docs/security.md has the reasons. */
+const UNUSED: readonly string[] = [];
+
 testOnEmulator("a project deploys, answers, changes, goes back and ends", async (suite) => {
   const { emulator, root, step, trellis, send, databaseUrl, otherUrl } = suite;
   let api = "";
@@ -143,6 +146,46 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
       /AccessDenied|not authorized to perform/.test(line)
     );
     assertEquals(denied, []);
+  });
+
+  await step("functions have used what they are granted, but for what is listed", async () => {
+    const log = await emulator.readLog();
+    const used = new Set(
+      [...log.matchAll(/^allowed (\S+) to \S+:assumed-role\/app-dev-(\w+)\//gm)]
+        .map(([, action, name]) => `${name} ${action}`),
+    );
+    const names = [
+      "Happened",
+      "Health",
+      "NotesGet",
+      "NotesPost",
+      "Queued",
+      "Stored",
+      "Tick",
+      "Told",
+    ];
+    const roles = names.map((name) => ({ RoleName: `app-dev-${name}` }));
+    const lists = await send(
+      ...roles.map((role) => ["iam", "ListRolePolicies", role] as const),
+      ...roles.map((role) => ["iam", "ListAttachedRolePolicies", role] as const),
+    );
+    assertEquals(lists.flatMap(({ AttachedPolicies = [] }) => AttachedPolicies), []);
+    const policies = await send(
+      ...roles.flatMap((role, index) =>
+        (lists[index].PolicyNames as string[]).map((PolicyName) =>
+          ["iam", "GetRolePolicy", { ...role, PolicyName }] as const
+        )
+      ),
+    );
+    const granted = new Set(policies.flatMap(({ RoleName, PolicyDocument }) => {
+      const { Statement } = JSON.parse(decodeURIComponent(PolicyDocument));
+      return Statement.flatMap(({ Action }: { Action: string | string[] }) =>
+        [Action].flat().map((action) => `${RoleName.slice("app-dev-".length)} ${action}`)
+      );
+    })) as Set<string>;
+    const unused = [...granted].filter((grant) => !used.has(grant));
+    assertEquals([...used].filter((action) => !granted.has(action)), []);
+    assertEquals([...new Set(unused.map((grant) => grant.split(" ")[1]))].sort(), UNUSED);
   });
 
   await step("destroy leaves nothing", async () => {
