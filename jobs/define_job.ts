@@ -73,18 +73,35 @@ export type JobHandler<TOutput, TTransaction extends boolean, TResult = unknown>
   params: JobHandlerParams<TOutput, TTransaction>,
 ) => TResult | Promise<TResult>;
 
-/** Attempt that marks its job as done itself. */
-export interface LeasedAttempt {
+/** Lease of a job that is marked as done by what runs it. */
+export interface OwnedLease {
   /** The lease: only its owner can mark the job as done. */
   readonly lease: { readonly id: string; readonly fence: number };
-  /** Arguments of a handler. */
-  readonly params: JobHandlerParams<unknown, false>;
   /** Returns the client of the worker. */
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
   /** True if the attempt adds its metrics. */
   readonly metrics: boolean;
+}
+
+/** Attempt that marks its job as done itself. */
+export interface LeasedAttempt extends OwnedLease {
+  /** Arguments of a handler. */
+  readonly params: JobHandlerParams<unknown, false>;
+  /** Runs work with a signal that is aborted when the lease is lost; calls `onLook` each time that it looks for that. */
+  readonly watch: <T>(
+    work: (signal: AbortSignal) => Promise<T>,
+    onLook: () => Promise<void>,
+  ) => Promise<T>;
+}
+
+/** Job whose last attempt has failed, or whose worker has died with it. */
+export interface FailedJob extends OwnedLease {
+  /** JSON of the payload. */
+  readonly payload: string;
+  /** Error of the last attempt. */
+  readonly error: unknown;
 }
 
 /** Declared job. */
@@ -107,6 +124,11 @@ export interface Job<
    * It needs `transaction: true`.
    */
   readonly runLeased?: (attempt: LeasedAttempt) => Promise<void>;
+  /**
+   * Ends what the job belongs to after its last attempt, and marks the job as done: a workflow ends with its turns.
+   * Returns `false` if nothing was done, and the job is dead.
+   */
+  readonly giveUp?: (job: FailedJob) => Promise<boolean>;
   /**
    * Adds a job in the transaction of `client`. It runs after COMMIT, and never if the transaction is
    * rolled back. The statement is not awaited: where the driver pipelines, it takes no round trip.

@@ -78,8 +78,10 @@ export type JobsTable = PgTableWithColumns<{
   dialect: "pg";
 }>;
 
-const instant = <TName extends string>(name: TName): PgTimestampBuilderInitial<TName> =>
-  timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
+/** Declares a column of a time with its time zone, for the tables of jobs and workflows. */
+export function instant<TName extends string>(name: TName): PgTimestampBuilderInitial<TName> {
+  return timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
+}
 
 /**
  * The table of jobs for drizzle, as `JOBS_MIGRATION_SQL` creates it: export it from your schema, so that

@@ -104,7 +104,13 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     const params = await readParams(job, leased, metadata, options);
     try {
       if (job.runLeased !== undefined) {
-        await job.runLeased({ ...options, lease: leased, params });
+        const { watch } = options;
+        await job.runLeased({
+          ...options,
+          lease: leased,
+          params,
+          watch: (work, onLook) => watch.run(leased, params.signal, work, onLook),
+        });
         return undefined;
       }
       if (!settings.transaction) {
