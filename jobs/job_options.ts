@@ -1,4 +1,5 @@
 import type { StandardSchema } from "../env/standard_schema.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import {
   BOOLEAN_OPTION,
@@ -45,6 +46,12 @@ export interface JobUniqueOptions {
    * @default false: nothing is added
    */
   readonly replace?: boolean;
+  /**
+   * True to make a key unique only while its job waits: a job that runs, runs again afterwards, with the payload of the
+   * first call since it began, and one that has ended is replaced. It stands alone.
+   * @default false
+   */
+  readonly whileQueued?: boolean;
 }
 
 /** Options of `defineJob`. */
@@ -142,6 +149,7 @@ const RULES: OptionRules = {
 const UNIQUE_RULES: OptionRules = {
   periodSeconds: wholeNumber([0, YEAR_SECONDS, "seconds"]),
   replace: BOOLEAN_OPTION,
+  whileQueued: BOOLEAN_OPTION,
 };
 
 const RETRY_RULES: OptionRules = {
@@ -165,6 +173,11 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
   }
   const { unique } = options;
   if (unique !== undefined) checkOptions("defineJob", unique, UNIQUE_RULES, "unique.");
+  if (unique?.whileQueued && (unique.replace || unique.periodSeconds !== undefined)) {
+    throw new ConfigurationError(
+      `unique of the job ${options.name} has whileQueued and another option: leave out replace and periodSeconds`,
+    );
+  }
   const { maxAttempts = 10, baseDelaySeconds = 2, maxDelaySeconds = 900 } = options.retry ?? {};
   return {
     name: options.name,
@@ -176,6 +189,6 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
     keepSeconds: options.keepSeconds ?? DAY_SECONDS,
     version: options.version ?? 1,
     result: options.result,
-    unique: unique && { periodSeconds: unique.periodSeconds, replace: unique.replace ?? false },
+    unique: unique && { replace: false, ...unique },
   };
 }

@@ -27,12 +27,14 @@ export {
   type AnyJob,
   defineJob,
   type EnqueueManyOptions,
+  type FailedJob,
   type Job,
   type JobHandler,
   type JobHandlerParams,
   type JobInput,
   type JobOutput,
   type LeasedAttempt,
+  type OwnedLease,
   type RunningJob,
 } from "./define_job.ts";
 export type { JobClient } from "./enqueue.ts";
@@ -63,6 +65,8 @@ export {
   type JobWithPayload,
   listJobs,
   type ListJobsOptions,
+  pauseJobs,
+  resumeJobs,
   retryJobs,
 } from "./job_admin.ts";
 export {
