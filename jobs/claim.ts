@@ -66,6 +66,11 @@ export interface ClaimOptions {
   readonly clock: Clock | undefined;
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
+  /**
+   * True to leave out jobs that were leased before.
+   * @default false
+   */
+  readonly isFresh?: boolean;
 }
 
 /**
@@ -185,9 +190,10 @@ function mayLease(withGroups: boolean): PlainSql {
  */
 export function selectRunnable(
   due: Pick<DueOptions, "first" | "before">,
-  { names, limit, clock, withGroups }: ClaimOptions,
+  { names, limit, clock, withGroups, isFresh = false }: ClaimOptions,
 ): PlainSql {
-  const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)}`;
+  const isFirst = isFresh ? sql`and j."fence" = 0` : sql``;
+  const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)} ${isFirst}`;
   return selectDue(names, { ...due, limit, clock }, condition);
 }
 
@@ -346,6 +352,26 @@ export class JobClaimer {
     this.#foundNone = found.length === 0;
     // the statement returns them in any order
     return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
+  }
+
+  /**
+   * Leases more jobs of a name for the batch of one. Jobs that were leased before are no part of it.
+   *
+   * @param leased The first job of the batch.
+   * @param limit Maximum number of further jobs.
+   */
+  async claimBatch({ name, shard, group, fence }: LeasedJob, limit: number): Promise<LeasedJob[]> {
+    if (limit === 0 || group !== null || fence > 1) return [];
+    const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
+    const claim = (before: boolean, left: number) =>
+      this.#claim(({ names, ...options }) => {
+        const only = names.filter((sought) => sought.name === name);
+        const fresh = { ...options, names: only, withGroups: false, isFresh: true };
+        return selectRunnable({ first, before }, fresh);
+      }, left);
+    const found = await claim(false, limit);
+    if (found.length === limit || first === 0) return found;
+    return [...found, ...await claim(true, limit - found.length)];
   }
 
   /**

@@ -25,10 +25,13 @@
  */
 export {
   type AnyJob,
+  type BatchedJob,
+  type BatchFacts,
   defineJob,
   type EnqueueManyOptions,
   type FailedJob,
   type Job,
+  type JobFacts,
   type JobHandler,
   type JobHandlerParams,
   type JobInput,

@@ -67,7 +67,7 @@ export function createTurnRunner(
     payload: TurnPayload,
   ): Promise<TurnJob> {
     const { keepSeconds } = definition.settings;
-    const end = (tx: TransactionClient) => markDone(tx, lease, keepSeconds, clock);
+    const end = (tx: TransactionClient) => markDone(tx, [lease], keepSeconds, clock);
     return { definition, payload, db: await getDb(), clock, end };
   }
 

@@ -333,6 +333,41 @@ Deno.test("pauseJobs() holds back the jobs of a name, for workers and relays, un
   });
 });
 
+Deno.test("a handler of batches gets jobs together, and each alone after a failure", async () => {
+  await withJobs(async (db) => {
+    await db.execute(sql`create table applied (n int)`);
+    const calls: (readonly number[])[] = [];
+    const clock = createFakeClock();
+    const restore = configureJobs({ clock });
+    const options = { schema: z.number(), retry: { maxAttempts: 2, baseDelaySeconds: 0 } };
+    const plain = defineJob({ ...options, name: "plain", batchSize: 3 })(({ jobs }) => {
+      calls.push(jobs.map(({ attempt }) => attempt));
+      if (jobs.some(({ payload }) => payload === 1)) throw new Error("one of them fails");
+    });
+    const exact = defineJob({ ...options, name: "exact", batchSize: 100, transaction: true })(
+      async ({ jobs, tx }) => {
+        for (const { payload } of jobs) {
+          await tx.execute(sql`insert into applied values (${payload})`);
+        }
+        if (jobs.length > 1) throw new Error("rolled back");
+      },
+    );
+    const worker = createJobWorker({ getDb: () => db, jobs: [plain, exact], clock, ...QUIET });
+    await plain.enqueueMany(db, [0, 0, 0, 0, 0, 0, 0]);
+    assertEquals((await worker.runDue()).done, 7);
+    assertEquals(calls.map((call) => call.length), [3, 3, 1]);
+    calls.length = 0;
+    await plain.enqueueMany(db, [0, 1, 0]);
+    assertEquals(await worker.runDue(), { done: 2, retried: 3, dead: 1, lost: 0 });
+    assertEquals(calls, [[1, 1, 1], [2], [2], [2]]);
+    await exact.enqueueMany(db, [1, 2, 3]);
+    assertEquals(await worker.runDue(), { done: 3, retried: 3, dead: 0, lost: 0 });
+    const applied = await executeRows<{ n: number }>(db, sql`select n from applied order by n`);
+    assertEquals(applied.map(({ n }) => n), [1, 2, 3]);
+    restore();
+  });
+});
+
 Deno.test("a handler that ignores its signal does not run beside itself", async () => {
   await withJobs(async (db) => {
     let free = () => {};
