@@ -43,7 +43,8 @@ const RELEASE_MS = 15 * 60_000;
 const FREE_DELAY_SECONDS = 15;
 
 /**
- * Records a failed attempt: schedules the next one, or marks the job as dead, or as done if it gives up what it belongs to.
+ * Records a failed attempt: schedules the next one, or marks the job as dead. The turn of a workflow is marked as done
+ * instead, together with the failure of the workflow.
  *
  * @param job The job.
  * @param leased The lease.

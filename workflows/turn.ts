@@ -397,7 +397,6 @@ export class Turn implements OperationObserver {
       begin?: () => Promise<void>;
     },
   ): Promise<unknown> {
-    const { row } = this.#options;
     const end = (text: string | null, atMs: number): Promise<void> =>
       parse(text).then(
         (value) => operation.resolve(value, atMs),

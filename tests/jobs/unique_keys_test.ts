@@ -180,6 +180,9 @@ Deno.test("defineJob() refuses invalid options of keys and versions", () => {
   const refused = [
     { unique: { periodSeconds: -1 } },
     { unique: { replaces: true } },
+    { unique: { whileQueued: true, replace: true } },
+    { batchSize: 101 },
+    { batchSize: 2, result: z.null() },
     { version: 0 },
   ];
   for (const options of refused) {
