@@ -21,6 +21,7 @@ import {
   type ShownPlan,
   showPlan,
 } from "../deploy/plan_steps.ts";
+import { endSessions } from "../live/live_stage.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { build } from "./build.ts";
 import { dbMigrate } from "./db_migrate.ts";
@@ -116,7 +117,10 @@ async function deployStage(
   let shown: ShownPlan | undefined;
   const { createCompatSteps } = await import("../deploy/compat_step.ts");
   const compat = createCompatSteps(deployment);
-  if (options.plan !== true) await requireClients(deployment);
+  if (options.plan !== true) {
+    await requireClients(deployment);
+    await endSessions(deployment);
+  }
   // Terraform prepares the state while the sources are checked and built
   const prepared = initState(deployment);
   prepared.catch(() => {});

@@ -8,13 +8,16 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createRandom } from "../support/random.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { SERVER_USER } from "../support/postgres_files.ts";
+import { testSeed } from "../support/seed.ts";
 import { hasOffline } from "../support/terraform_providers.ts";
 import { writeFiles } from "../support/temp_folder.ts";
 import { type Emulator, hasPython, startEmulator } from "./emulator.ts";
 import { listProjectFiles, renderHealth } from "./project.ts";
 
+const HEALTH = "src/functions/api/health.get.ts";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const BUILT = Deno.env.get("TRELLIS_NPM_PACKAGE") ??
   fileURLToPath(new URL("../../npm", import.meta.url));
@@ -72,8 +75,8 @@ async function createProject(root: string, env: Readonly<Record<string, string>>
   const manifest = JSON.parse(await Deno.readTextFile(join(root, "package.json")));
   manifest.dependencies["@trellis/fn"] = `file:./${packed.trim().split("\n").at(-1)}`;
   const { imports } = JSON.parse(await Deno.readTextFile(join(HERE, "../../deno.json")));
-  for (const client of ["cloudwatch", "lambda", "secrets-manager"]) {
-    const name = `@aws-sdk/client-${client}`;
+  const clients = ["cloudwatch", "lambda", "secrets-manager", "sqs"];
+  for (const name of ["fflate", ...clients.map((client) => `@aws-sdk/client-${client}`)]) {
     manifest.devDependencies[name] = imports[name].split("@").at(-1);
   }
   await writeFiles(root, { "package.json": JSON.stringify(manifest), ...listProjectFiles() });
@@ -81,6 +84,52 @@ async function createProject(root: string, env: Readonly<Record<string, string>>
   for (const what of ["permissions", "infra", "openapi"]) {
     await need("npx", ["trellis", "generate", what], root);
   }
+}
+
+/** A process of `trellis dev --stage dev`. */
+interface Session {
+  /** Settles when the functions are replaced, or when the process has ended. */
+  readonly started: Promise<void>;
+  readonly ended: Promise<unknown>;
+  text(): string;
+  /** Sends a signal. Returns the exit code. */
+  stop(signal: Deno.Signal): Promise<number>;
+}
+
+function startSession(root: string, env: Readonly<Record<string, string>>): Session {
+  const main = join(root, "node_modules/@trellis/fn/cli/main.js");
+  const child = new Deno.Command("node", {
+    args: [main, "dev", "--stage", "dev"],
+    cwd: root,
+    env: { ...env, NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const started = Promise.withResolvers<void>();
+  let text = "";
+  const read = [child.stdout, child.stderr].map(async (stream) => {
+    for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes("Press Ctrl-C")) started.resolve();
+    }
+  });
+  const ended = Promise.all([...read, child.status]);
+  ended.then(() => started.resolve());
+  return {
+    started: started.promise,
+    ended,
+    text: () => text,
+    async stop(signal): Promise<number> {
+      try {
+        child.kill(signal);
+      } catch {
+        // it has ended
+      }
+      await ended;
+      return (await child.status).code;
+    },
+  };
 }
 
 /** Asks until an answer is right, because triggers deliver in their own time. */
@@ -127,6 +176,8 @@ async function writeRules(work: string): Promise<string> {
   return file;
 }
 
+/** `TRELLIS_FULL_TESTS=1` kills sessions of `trellis dev --stage` at more moments. */
+const KILLS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20 : 3;
 /** Lines of the emulator's log that are printed after a failure. */
 const MAX_LINES = 60;
 
@@ -212,6 +263,43 @@ async function tour(
     assert(isThere(await until(listTitles, isThere)));
   });
 
+  await step("calls of the stage run here, with the role of their function", async () => {
+    const session = startSession(root, env);
+    await session.started;
+    assertStringIncludes(session.text(), "app-dev is answered by this machine: ");
+    for (const release of ["local", "edited"]) {
+      await Deno.writeTextFile(join(root, HEALTH), renderHealth(release));
+      assertEquals(await get("/health"), { release });
+    }
+    const posted = await emulator.request(`${api}/notes`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ title: "posted here" }),
+    });
+    assertEquals(posted.status, 201, await posted.text());
+    assertStringIncludes(session.text(), "201  POST /notes");
+    assertEquals(await session.stop("SIGTERM"), 0, session.text());
+    assertEquals(await get("/health"), { release: "first" });
+  });
+
+  await step("a session that is killed at any moment leaves a stage that works", async () => {
+    const random = createRandom(testSeed);
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const session = startSession(root, env);
+      // from the first request to some calls
+      const ms = random.below(9_000);
+      await Promise.race([session.ended, new Promise((resolve) => setTimeout(resolve, ms))]);
+      await session.stop("SIGKILL");
+      assertEquals(await get("/health"), { release: "first" }, `killed after ${ms} ms`);
+    }
+    const last = startSession(root, env);
+    await last.started;
+    assertEquals(await get("/health"), { release: "edited" }, last.text());
+    assertEquals(await last.stop("SIGTERM"), 0, last.text());
+    assertEquals(await get("/health"), { release: "first" });
+    await Deno.writeTextFile(join(root, HEALTH), renderHealth("first"));
+  });
+
   await step("a second plan is empty", async () => {
     const { code, text } = await trellis("deploy --stage dev --plan");
     assertEquals(code, 0, text);
@@ -219,8 +307,7 @@ async function tour(
   });
 
   await step("a change is released, while another deployment is refused", async () => {
-    const health = join(root, "src/functions/api/health.get.ts");
-    await Deno.writeTextFile(health, renderHealth("second"));
+    await Deno.writeTextFile(join(root, HEALTH), renderHealth("second"));
     const deploying = trellis("deploy --stage dev --yes");
     const lock = join(root, "infra/.terraform/stages/dev.deploy.lock");
     await until(() => Promise.resolve(existsSync(lock)), Boolean);

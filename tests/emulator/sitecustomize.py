@@ -34,7 +34,24 @@ def _mend_scheduler(eventbridge):
     eventbridge._invoke_target = invoke_target
 
 
-MENDED = {"ministack.services.eventbridge": _mend_scheduler}
+def _mend_code_location(lambda_svc):
+    """Gives the address of a function's code a name of AWS without a port, over TLS.
+
+    https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCodeLocation.html
+    """
+    locate = lambda_svc._presigned_code_url
+
+    def presigned_code_url(name):
+        path = locate(name).split("/", 3)[3]
+        return f"https://{lambda_svc._MINISTACK_HOST}/{path}"
+
+    lambda_svc._presigned_code_url = presigned_code_url
+
+
+MENDED = {
+    "ministack.services.eventbridge": _mend_scheduler,
+    "ministack.services.lambda_svc": _mend_code_location,
+}
 
 
 class _Finder(importlib.abc.MetaPathFinder):
