@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findDenoConfig } from "../../build/deno_graph.ts";
 import type { CallOutcome } from "../../live/channel.ts";
+import { KEPT } from "../../project/load_process.ts";
 import { getModuleUrl } from "../../project/module_url.ts";
 import type { ChildCall, ChildStart } from "./instance_child.ts";
 
@@ -35,11 +36,10 @@ export interface LocalInstance {
 }
 
 /**
- * Variables of this machine that programs need. The function sees no other ones, neither credentials nor
- * settings of the shell: what works here works in AWS.
+ * Variables of this machine that a debugger and the clients of AWS need, besides those of any process. The
+ * function sees no other ones, neither credentials nor settings of the shell: what works here works in AWS.
  */
-const OF_MACHINE =
-  /^(?:PATH|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|SystemRoot|TMPDIR|TEMP|TMP|DENO_DIR|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|https?_proxy|no_proxy)$/i;
+const OF_MACHINE = /^(?:NODE_OPTIONS|SSL_CERT_FILE|https?_proxy|no_proxy)$/i;
 
 /**
  * Imports the program of the process, which would wait for calls. It is never called: packages of npm and JSR
@@ -64,7 +64,10 @@ export function startInstance({ root, file, environment }: InstanceOptions): Loc
   ], {
     cwd: root,
     env: {
-      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => OF_MACHINE.test(name))),
+      ...Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => KEPT.test(name) || OF_MACHINE.test(name)),
+      ),
+      TZ: "UTC",
       ...environment,
     },
     stdio: ["pipe", "pipe", "pipe"],
