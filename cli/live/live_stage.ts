@@ -38,6 +38,8 @@ export type Sqs = typeof import("@aws-sdk/client-sqs") & { readonly client: SQSC
 
 const LIMIT_MS = 60_000;
 const PURPOSE = "trellis dev --stage";
+/** Largest package that a request to Lambda can contain. It holds the deployed package twice. */
+const MAX_BYTES = 50 * 1024 * 1024;
 /** Seconds until Lambda has taken over a function's new code. */
 const UPDATE_SECONDS = 120;
 
@@ -191,28 +193,36 @@ export async function openLiveStage(region: { region?: string }): Promise<LiveSt
       const facts: LiveFacts = { aliases, ...before?.facts, session };
       const wrapped = await wrapPackage(before?.deployed ?? bytes, forwarder, facts);
       if (typeof wrapped === "string") return wrapped;
+      if (wrapped.length > MAX_BYTES) return "has a package of more than 25 MB";
       await writeCode(name, wrapped, revision);
-      for (const alias of Object.keys(facts.aliases)) await moveAlias(name, alias, "$LATEST");
+      try {
+        for (const alias of Object.keys(facts.aliases)) await moveAlias(name, alias, "$LATEST");
+      } catch (error) {
+        // such as an alias with provisioned concurrency
+        await restore(name);
+        return `has an alias that cannot be moved: ${(error as Error).message}`;
+      }
       return undefined;
     },
 
-    async restore(name, session): Promise<boolean> {
-      const { bytes, revision } = await readCode(name);
-      const before = await unwrapPackage(bytes);
-      if (before === undefined || (session ?? before.facts.session) !== before.facts.session) {
-        return false;
-      }
-      const present = await listAliases(name);
-      for (const [alias, version] of Object.entries(before.facts.aliases)) {
-        if (present[alias] === "$LATEST") await moveAlias(name, alias, version);
-      }
-      // the last change, because it removes what a restoration needs
-      await writeCode(name, before.deployed, revision);
-      return true;
-    },
-
+    restore,
     close: () => client.destroy(),
   };
+
+  async function restore(name: string, session?: string): Promise<boolean> {
+    const { bytes, revision } = await readCode(name);
+    const before = await unwrapPackage(bytes);
+    if (before === undefined || (session ?? before.facts.session) !== before.facts.session) {
+      return false;
+    }
+    const present = await listAliases(name);
+    for (const [alias, version] of Object.entries(before.facts.aliases)) {
+      if (present[alias] === "$LATEST") await moveAlias(name, alias, version);
+    }
+    // the last change, because it removes what a restoration needs
+    await writeCode(name, before.deployed, revision);
+    return true;
+  }
 }
 
 /**
