@@ -87,10 +87,8 @@ async function runSession(
   const migration = findMigrationFunction(plan.sources.functions);
   const local = plan.sources.functions.filter((fn) => fn !== migration);
   const streamed = local.filter(isStreamed);
-  const functions = new Map(
-    local.filter((fn) => !streamed.includes(fn)).map((fn) => [`${prefix}-${fn.name}`, fn] as const),
-  );
-  const sorted = await stage.sort([...functions.keys()]);
+  const candidates = local.filter((fn) => !streamed.includes(fn));
+  const sorted = await stage.sort(candidates.map(({ name }) => `${prefix}-${name}`));
   const kept: KeptFunction[] = [
     ...streamed.map(({ name }) => ({ name, reason: "sends its response in parts" })),
     ...sorted.kept,
@@ -100,6 +98,12 @@ async function runSession(
       `No function of ${prefix} can run here:${listKept(kept)}\nNothing was changed`,
     );
   }
+  const functions = new Map(
+    sorted.live.map(({ name }) => [
+      name,
+      candidates.find((fn) => name === `${prefix}-${fn.name}`)!,
+    ]),
+  );
   const session = randomBytes(2).toString("hex");
   const keys = createKeyPair();
   const token = randomBytes(32).toString("base64");

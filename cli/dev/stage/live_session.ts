@@ -59,6 +59,8 @@ const ALIVE_MS = 3_000;
 const PAUSE_MS = 1_000;
 /** Time for a queue that was just created. */
 const NEW_QUEUE_MS = 5_000;
+/** Time after which Lambda has probably ended an instance. */
+const UNUSED_MS = 20 * 60_000;
 /** Offers that are kept until they are told to go. */
 const MAX_OFFERS = 200;
 
@@ -66,6 +68,13 @@ const MAX_OFFERS = 200;
 interface Built {
   readonly inputs: Inputs;
   readonly file: Promise<string>;
+}
+
+/** The process of an instance of a function. */
+interface Instance {
+  readonly file: string;
+  readonly process: LocalInstance;
+  usedAtMs: number;
 }
 
 /** Runs the calls of deployed functions in processes on this machine. */
@@ -77,7 +86,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
   const answers = new Map<string, Promise<Queue>>();
   const waiting = new Map<string, Offer>();
   const built = new Map<string, Built>();
-  const instances = new Map<string, { readonly file: string; readonly process: LocalInstance }>();
+  const instances = new Map<string, Instance>();
   const stopping = new AbortController();
   let bundles = 0;
 
@@ -104,13 +113,22 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     file: string,
     environment: Offer["environment"],
   ): LocalInstance {
+    const usedAtMs = performance.now();
     const present = instances.get(instance);
     const isFree = present?.process.isAlive && !present.process.isBusy;
-    if (isFree && present.file === file) return present.process;
-    // a call that Lambda has ended goes on, such as one at a breakpoint
-    if (isFree) present.process.stop();
+    if (isFree && present.file === file) {
+      present.usedAtMs = usedAtMs;
+      return present.process;
+    }
+    for (const [id, each] of instances) {
+      const isUnused = id === instance || usedAtMs - each.usedAtMs > UNUSED_MS;
+      // a call that Lambda has ended goes on, such as one at a breakpoint
+      if (!isUnused || each.process.isBusy) continue;
+      each.process.stop();
+      instances.delete(id);
+    }
     const process = startInstance({ root, file, environment });
-    instances.set(instance, { file, process });
+    instances.set(instance, { file, process, usedAtMs });
     return process;
   }
 

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { createRestApiEvent } from "../../../testing/mod.ts";
 import { type ServedFunction, startStageServer } from "../../support/stage_server.ts";
 import { writeFiles } from "../../support/temp_folder.ts";
+import { runInProcess } from "../fixtures/run.ts";
 import { createTestProject } from "./fixtures/project.ts";
 
 const MAIN = new URL("../../../cli/main.ts", import.meta.url).pathname;
@@ -29,6 +30,19 @@ const context = { functionName: "${FUNCTION}", awsRequestId: "a", getRemainingTi
 const result = await handler(JSON.parse(Deno.args[1]), context);
 console.log("RESULT" + JSON.stringify(result.body ?? result));
 `;
+
+Deno.test("trellis dev --stage refuses stages whose data is protected, and options of the local server", async () => {
+  const refused = [
+    [["--stage", "prod"], 3, "The stage prod keeps its deployed code: only dev and preview… run"],
+    [["--stage", "devel"], 3, "Nothing was changed"],
+    [["--stage", "dev", "--reset"], 2, "--reset belongs to the local server: it excludes --stage"],
+  ] as const;
+  for (const [args, code, text] of refused) {
+    const { exitCode, stderr } = await runInProcess(["dev", ...args]);
+    assertEquals(exitCode, code, stderr);
+    assertStringIncludes(stderr, text);
+  }
+});
 
 Deno.test("trellis dev --stage answers the calls of a stage with local code, and leaves the deployed code behind however it ends", async (t) => {
   const server = startStageServer();
