@@ -47,6 +47,11 @@ const SILENCE_MS = 15_000;
 const REST_MS = 30_000;
 const PAUSE_MS = 150;
 
+/** Returns true if a queue is not there yet: without its policy, a role may not even know this. */
+function isAbsent(error: unknown): boolean {
+  return isMissingQueue(error) || (error as Error).name.startsWith("AccessDenied");
+}
+
 /** Variables of the machine that runs the function, which mean nothing on another one. */
 const OF_MACHINE =
   /^(?:PATH|HOME|PWD|SHLVL|TMPDIR|LANG|TZ|LD_LIBRARY_PATH|NODE_PATH|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|_HANDLER|LAMBDA_.*|AWS_LAMBDA_RUNTIME_API|_?AWS_XRAY_.*)$/;
@@ -92,7 +97,7 @@ export function createForwarder(
     for (let leftMs = limitMs; leftMs > 0; leftMs = dueMs - Date.now()) {
       const bodies = await answers.receive(Math.min(5, Math.ceil(leftMs / 1000)))
         .catch(async (error) => {
-          if (!isMissingQueue(error)) throw error;
+          if (!isAbsent(error) || dueMs - Date.now() < PAUSE_MS) throw error;
           await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
           return [];
         });

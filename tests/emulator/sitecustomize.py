@@ -48,7 +48,25 @@ def _mend_code_location(lambda_svc):
     lambda_svc._presigned_code_url = presigned_code_url
 
 
+def _mend_principal_arn(iam_evaluator):
+    """Gives the condition key aws:PrincipalArn the ARN of the role, not that of its session.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html#condition-keys-principalarn
+    """
+    resolve = iam_evaluator._resolve_condition_key
+
+    def resolve_condition_key(key, context):
+        value = resolve(key, context)
+        if key.lower() != "aws:principalarn" or ":assumed-role/" not in value:
+            return value
+        account, role = value.split(":")[4], value.split("/")[1]
+        return f"arn:aws:iam::{account}:role/{role}"
+
+    iam_evaluator._resolve_condition_key = resolve_condition_key
+
+
 MENDED = {
+    "ministack.core.iam_evaluator": _mend_principal_arn,
     "ministack.services.eventbridge": _mend_scheduler,
     "ministack.services.lambda_svc": _mend_code_location,
 }
