@@ -93,11 +93,7 @@ async function runSession(
     ...streamed.map(({ name }) => ({ name, reason: "sends its response in parts" })),
     ...sorted.kept,
   ];
-  if (sorted.live.length === 0) {
-    throw new ConfigurationError(
-      `No function of ${prefix} can run here:${listKept(kept)}\nNothing was changed`,
-    );
-  }
+  if (sorted.live.length === 0) throw refuse(prefix, kept);
   const functions = new Map(
     sorted.live.map(({ name }) => [
       name,
@@ -131,6 +127,7 @@ async function runSession(
     onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
   });
   let isTakenOver = false;
+  let isRestored = true;
   const replaced: LiveFunction[] = [];
   try {
     // their sessions end, and leave the functions to this one
@@ -145,6 +142,7 @@ async function runSession(
           else kept.push({ name: fn.name, reason });
         })),
     );
+    if (replaced.length === 0) throw refuse(prefix, kept);
     showStart(output, prefix, replaced.length, kept);
     output.result({
       command: "dev",
@@ -161,11 +159,19 @@ async function runSession(
     recorder.stop();
     if (!isTakenOver) {
       output.note(`\nRestoring ${count(sorted.live.length, "function")} …`);
-      await settleAll(sorted.live.map(({ name }) => stage.restore(name, session)));
-      await deleteQueues(sqs, await queues.list());
+      await settleAll(sorted.live.map(({ name }) => stage.restore(name, session)))
+        .catch(({ name, message }: Error) => {
+          isRestored = false;
+          output.warn(
+            `Not all functions were restored: ${name}: ${message}. Their deployed code answers, and the next ` +
+              `trellis dev --stage or trellis deploy restores them`,
+          );
+        });
+      // a deployment looks for queues
+      if (isRestored) await deleteQueues(sqs, await queues.list());
     }
   }
-  if (!isTakenOver) return ExitCode.Done;
+  if (!isTakenOver) return isRestored ? ExitCode.Done : ExitCode.Failed;
   output.warn(
     `A deployment or another session has taken ${prefix} over: nothing runs here any more`,
   );
@@ -194,6 +200,12 @@ function showStart(
   if (kept.length > 0) output.line(`Deployed code still answers for:${listKept(kept)}`);
   output.line("Press Ctrl-C to stop and to restore the functions.");
   output.line();
+}
+
+function refuse(prefix: string, kept: readonly KeptFunction[]): ConfigurationError {
+  return new ConfigurationError(
+    `No function of ${prefix} can run here:${listKept(kept)}\nAll have their deployed code`,
+  );
 }
 
 function listKept(kept: readonly KeptFunction[]): string {
