@@ -71,7 +71,7 @@ export const dev: Command = {
     [ExitCode.Done]: "Stopped by Ctrl-C or SIGTERM.",
     [ExitCode.Failed]: "It could not start: the port is in use, a migration " +
       "or the seed failed, a folder is missing. With --stage: a deployment or another session has taken\n" +
-      "the stage over.",
+      "the stage over, or functions were not restored.",
   },
   run,
 };
