@@ -65,8 +65,26 @@ def _mend_principal_arn(iam_evaluator):
     iam_evaluator._resolve_condition_key = resolve_condition_key
 
 
+def _log_allowed(evaluator):
+    """Logs each action that a policy allowed. The emulator logs only what was denied."""
+    evaluate = evaluator.evaluate
+
+    def evaluate_and_log(context, *policies):
+        result = evaluate(context, *policies)
+        if result.decision == "Allow":
+            print(f"allowed {context.action} to {context.principal_arn}", flush=True)
+        return result
+
+    evaluator.evaluate = evaluate_and_log
+
+
+def _mend_evaluator(evaluator):
+    _mend_principal_arn(evaluator)
+    _log_allowed(evaluator)
+
+
 MENDED = {
-    "ministack.core.iam_evaluator": _mend_principal_arn,
+    "ministack.core.iam_evaluator": _mend_evaluator,
     "ministack.services.eventbridge": _mend_scheduler,
     "ministack.services.lambda_svc": _mend_code_location,
 }
