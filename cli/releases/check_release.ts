@@ -3,6 +3,7 @@ import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { nameTables } from "../../database/migrations/history.ts";
 import { MigrationPlanError } from "../../database/migrations/migration_error.ts";
 import { planOnline } from "../../database/migrations/online.ts";
+import { readSquashed } from "../../database/migrations/squashed.ts";
 import {
   type MigrationStep,
   type PlannedMigration,
@@ -15,7 +16,7 @@ import type { SqlSession } from "../../sql/session.ts";
 import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { tokenize } from "../../sql/tokenize.ts";
-import { openTestDatabase } from "../../testing/embedded_database.ts";
+import { runStatement, withMigrated } from "../schema_migration/replay.ts";
 import type { ReleaseManifest } from "./release_manifest.ts";
 
 /** Statement of the running release that a migration breaks. */
@@ -86,7 +87,15 @@ export async function checkRelease(
 ): Promise<ReleaseCheck> {
   const { files } = readMigrationFolder(migrationsFolder);
   const known = new Set(manifest.migrations);
-  const missing = manifest.migrations.find((tag) => !files.some((file) => file.tag === tag));
+  const replaced = new Set<string>();
+  for (const file of files) {
+    const squashed = [...readSquashed(file).keys()];
+    if (squashed.length > 0 && squashed.every((tag) => known.has(tag))) known.add(file.tag);
+    for (const tag of squashed) replaced.add(tag);
+  }
+  const missing = manifest.migrations.find((tag) =>
+    !replaced.has(tag) && !files.some((file) => file.tag === tag)
+  );
   if (missing !== undefined) {
     throw new ConfigurationError(
       `The release was built with ${missing}.sql, which the folder does not contain: restore the file`,
@@ -103,11 +112,9 @@ export async function checkRelease(
   };
   const before = plan(known);
   const after = plan(pending);
-  const test = await openTestDatabase({});
-  try {
-    const database = (test.db as typeof test.db & { $client: PGlite }).$client;
+  return await withMigrated([], async (database) => {
     for (const { file, steps } of before) {
-      for (const step of steps) await runStatement(database, step.sql, file.path, step.line);
+      for (const step of steps) await runStep(database, file.path, step);
     }
     const { probes, unchecked } = await readProbes(database, manifest);
     const breaks: ReleaseBreak[] = [];
@@ -117,9 +124,7 @@ export async function checkRelease(
       breaks.push(...await replay(database, online, probes));
     }
     return { breaks, checked: probes.length + breaks.length, unchecked, pending };
-  } finally {
-    await test.close();
-  }
+  });
 }
 
 function toSession(database: PGlite): SqlSession {
@@ -130,23 +135,8 @@ function toSession(database: PGlite): SqlSession {
   };
 }
 
-async function runStatement(
-  database: PGlite,
-  sql: string,
-  path: string,
-  line: number,
-): Promise<void> {
-  try {
-    await database.exec(sql);
-  } catch (cause) {
-    throw new ConfigurationError(
-      `${path}:${line} does not run on the embedded database (${
-        (cause as Error).message
-      }), so the ` +
-        "release cannot be checked",
-      { cause },
-    );
-  }
+function runStep(database: PGlite, path: string, { sql, line }: MigrationStep): Promise<void> {
+  return runStatement(database, { sql, path, line }, "the release cannot be checked");
 }
 
 /** Reads what the release sends, with its shape at the release's own schema. */
@@ -286,7 +276,7 @@ async function replay(
     const first = new Map<Probe, MigrationStep>();
     if (isWhole) await database.exec("BEGIN");
     for (const step of transaction.flatMap(splitBlock)) {
-      await runStatement(database, step.sql, file.path, step.line);
+      await runStep(database, file.path, step);
       if (isWhole || ROWS.test(step.sql)) continue;
       for (const probe of probes) {
         if (!first.has(probe) && await findReason(database, probe) !== undefined) {
