@@ -17,7 +17,7 @@ export const RUNTIME_PACKAGES = {
   "@aws-sdk/s3-request-presigner": "^3",
   "croner": "^11.0.1",
   "hono": "^4.13.19",
-  "nodemailer": "^10.6.0",
+  "nodemailer": "^10.6.1",
   "openapi-fetch": ">=0.17.0 <1",
 } as const;
 
