@@ -9,7 +9,6 @@ import {
   ExitCode,
   UsageError,
 } from "../terminal/command.ts";
-import { readConfig } from "../config/read_config.ts";
 import { confirmRemote, isLocal, YES_OPTION } from "../database/confirm_remote.ts";
 import { migrationOptions } from "../database/database_options.ts";
 import { count } from "../terminal/generated_report.ts";
@@ -109,6 +108,7 @@ async function runResetCommand(context: CommandContext): Promise<CommandResult> 
 async function findSeed(
   { root, options }: CommandContext,
 ): Promise<((target: MigrationTarget) => Promise<void>) | undefined> {
+  const { readConfig } = await import("../config/read_config.ts");
   const { dev } = await readConfig(root, options.config as string | undefined);
   if (dev.seed === undefined) return undefined;
   const file = resolve(root, dev.seed);

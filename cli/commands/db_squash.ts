@@ -1,4 +1,5 @@
-import { toProjectPath } from "../files/generated_files.ts";
+import { checkMigrationName } from "../auth_schema/migration_file.ts";
+import { applyGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import {
   type Command,
   type CommandContext,
@@ -45,16 +46,12 @@ export const dbSquash: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { args: [name], options, output, root } = context;
-  if (!/^[a-z0-9][a-z0-9_-]*$/i.test(name)) {
-    throw new UsageError(`The name must have letters, digits, _ and - only, got "${name}"`);
-  }
-  const [{ findMigrationsFolder }, { readMigrationFolder }, { planSquash }, generated] =
-    await Promise.all([
-      import("../database/migration_target.ts"),
-      import("../../database/migrations/folder.ts"),
-      import("../schema_migration/plan_squash.ts"),
-      import("../files/generated_files.ts"),
-    ]);
+  checkMigrationName(name);
+  const [{ findMigrationsFolder }, { readMigrationFolder }, { planSquash }] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/migrations/folder.ts"),
+    import("../schema_migration/plan_squash.ts"),
+  ]);
   const { migrationsFolder } = await findMigrationsFolder(context);
   const { files, hasJournal } = readMigrationFolder(migrationsFolder);
   if (hasJournal) {
@@ -78,7 +75,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   ];
   const isRefused = plan.problems.length > 0;
   if (options["dry-run"] === true) output.line(plan.sql.trimEnd());
-  else if (!isRefused) generated.applyGeneratedFiles(root, changes);
+  else if (!isRefused) applyGeneratedFiles(root, changes);
   const isWritten = !isRefused && options["dry-run"] !== true;
   const summary = `${count(replaced.length, "migration")} in ${tag}.sql: ${
     isWritten ? output.green("written") : "nothing was written"

@@ -1,15 +1,18 @@
-import type { MigrationFile } from "../../database/migrations/files.ts";
+import { hashText, type MigrationFile } from "../../database/migrations/files.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { MigrationStatus } from "../../database/migrations/plan.ts";
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { readRowChange } from "../../distsql/batches/row_change.ts";
 import { getTable } from "../../distsql/syntax/statement_table.ts";
 import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
+import { getLabel, quoteTable } from "../schema_migration/catalog.ts";
 import {
   compareObjects,
+  type DatabaseObjects,
   describeDifference,
   readObjects,
 } from "../schema_migration/database_objects.ts";
+import { type Queryable, readCatalog } from "../schema_migration/read_catalog.ts";
 import {
   listStatements,
   type ReplayedStatement,
@@ -66,8 +69,8 @@ async function compareOrders(
       `after the others.${places}`,
   });
   try {
-    const expected = await withMigrated(folder, readObjects);
-    const actual = await withMigrated(database, readObjects).catch((error: Error) => error);
+    const expected = await withMigrated(folder, readAll);
+    const actual = await withMigrated(database, readAll).catch((error: Error) => error);
     if (actual instanceof Error) {
       return refuse(`does not run in the order of this database: ${actual.message}`);
     }
@@ -83,11 +86,24 @@ async function compareOrders(
     : undefined;
 }
 
+/** Reads the objects of a database, and the rows that its migrations insert. */
+async function readAll(database: Queryable): Promise<DatabaseObjects> {
+  const objects = new Map(await readObjects(database));
+  for (const table of (await readCatalog(database)).tables) {
+    const { rows: [{ rows }] } = await database.query<{ rows: string | null }>(
+      `SELECT string_agg(to_jsonb(t)::text, ' ' ORDER BY to_jsonb(t)::text) AS rows
+        FROM ${quoteTable(table)} AS t`,
+    );
+    objects.set(`rows of ${getLabel(table)}`, hashText(rows ?? ""));
+  }
+  return objects;
+}
+
 /** Statements of both branches about the same tables. */
 interface Shared {
   /** `0013_tags.sql:4` */
   readonly places: readonly string[];
-  /** True if one of the branches changes rows of a table that the other one changes too. */
+  /** True if both branches change rows of the same table. */
   readonly changesRows: boolean;
 }
 
@@ -99,14 +115,14 @@ function findShared(own: readonly MigrationFile[], others: readonly MigrationFil
   const places = pairs.flat().map(({ file: { path }, line }) => `${path}:${line}`);
   return {
     places: [...new Set(places)].sort(),
-    changesRows: pairs.flat().some(changesRows),
+    changesRows: pairs.some((pair) => pair.every(changesRows)),
   };
 }
 
 function isShared(a: ReplayedStatement, b: ReplayedStatement): boolean {
   const [left, right] = [getTable(a.reader), getTable(b.reader)];
   // a block can change any table
-  if (left === undefined || right === undefined) return changesRows(a) || changesRows(b);
+  if (left === undefined || right === undefined) return changesRows(a) && changesRows(b);
   return left.replace(/^public\./, "") === right.replace(/^public\./, "");
 }
 

@@ -16,6 +16,7 @@ import {
   compareObjects,
   type DatabaseObjects,
   describeDifference,
+  type ObjectDifference,
   readObjects,
 } from "./database_objects.ts";
 import { listLabels, settle } from "./plan_difference.ts";
@@ -255,18 +256,18 @@ class WayBack {
    */
   async run(before: DatabaseObjects): Promise<string[]> {
     const { objects, catalog } = this.#target;
-    const differences = compareObjects(before, objects);
-    for (const kind of ["trigger", "policy", "rule", "function"]) {
-      for (const { label, have, want } of differences) {
-        const isChanged = have !== undefined && (want === undefined || kind !== "function");
-        if (isChanged && label.startsWith(`${kind} `)) {
-          await this.#run(`DROP ${label.replace(/^function/, "ROUTINE").replace(/^\w+/, upper)}`);
-        }
+    const stays = new Set([...objects].map(([label, sql]) => `${label.split(" ON ")[0]} ${sql}`));
+    for (const kind of ["trigger", "policy", "rule"]) {
+      for (const { label, have } of compareObjects(before, objects)) {
+        if (have === undefined || !label.startsWith(`${kind} `)) continue;
+        // a policy goes with its table when that gets its old name
+        if (!stays.has(`${label.split(" ON ")[0]} ${have}`)) await this.#run(`DROP ${label}`);
       }
     }
     await this.#dropViews(before);
     await this.#dropAdded();
     await this.#rename();
+    await this.#create("function");
     const now = await readCatalog(this.#database);
     for (const table of now.tables.filter(({ hasRowSecurity }) => hasRowSecurity)) {
       const isSecured = catalog.tables.some((each) =>
@@ -285,16 +286,27 @@ class WayBack {
     });
     if (problems.length > 0) return [...problems];
     this.statements.push(...steps.map(({ sql }) => sql));
+    for (const { label, want } of await this.#compare()) {
+      if (want !== undefined || !label.startsWith("function ")) continue;
+      await this.#run(`DROP ROUTINE ${label.slice("function ".length)}`);
+    }
     for (const name of await this.#listSchemas()) {
       if (!catalog.schemas.includes(name)) await this.#run(`DROP SCHEMA ${quoteName(name)}`);
     }
-    for (const kind of ["function", "trigger"]) {
-      for (const { label, want } of differences) {
-        if (want !== undefined && label.startsWith(`${kind} `)) await this.#run(want.trim());
-      }
-    }
-    return compareObjects(await readObjects(this.#database), objects)
+    await this.#create("trigger");
+    return (await this.#compare())
       .map((each) => describeDifference(each, "the result", "the migrations that stay"));
+  }
+
+  async #compare(): Promise<ObjectDifference[]> {
+    return compareObjects(await readObjects(this.#database), this.#target.objects);
+  }
+
+  /** Creates the missing and changed objects of a kind whose definitions are statements. */
+  async #create(kind: "function" | "trigger"): Promise<void> {
+    for (const { label, want } of await this.#compare()) {
+      if (want !== undefined && label.startsWith(`${kind} `)) await this.#run(want.trim());
+    }
   }
 
   async #run(sql: string): Promise<void> {

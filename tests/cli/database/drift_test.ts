@@ -3,30 +3,33 @@ import { dbSquash } from "../../../cli/commands/db_squash.ts";
 import { findDrift } from "../../../cli/database/drift.ts";
 import { proveOrder } from "../../../cli/database/migration_order.ts";
 import { getMigrationStatus } from "../../../database/migrations/status.ts";
-import { closeDrizzleClient, runMigrations } from "../../../database/mod.ts";
+import { type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
+import type { MigrationTarget } from "../../../database/migrations/run.ts";
 import { withSession } from "../../../database/providers/client.ts";
+import { createTestDatabase } from "../../../testing/mod.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import { type Files, withTempFolder, writeFiles } from "../../support/temp_folder.ts";
 
-const database = {
-  provider: "embedded-pg",
-  connectionString: "memory://drift",
-  instrument: false,
-} as const;
-
-/** Applies migrations to an empty database, and hands it to a test with the folder. */
+/** Applies migrations to an empty database, and hands both to a test. */
 async function withApplied(
   files: Files,
-  test: (migrationsFolder: string) => Promise<void>,
+  test: (target: MigrationTarget) => Promise<void>,
 ): Promise<void> {
   await withTempFolder(files, async (migrationsFolder) => {
-    try {
+    await withEmpty(async (database) => {
       await runMigrations({ migrationsFolder, database });
-      await test(migrationsFolder);
-    } finally {
-      await closeDrizzleClient(database);
-    }
+      await test({ migrationsFolder, database });
+    });
   });
+}
+
+async function withEmpty(test: (database: DatabaseConfig) => Promise<void>): Promise<void> {
+  const database = await createTestDatabase();
+  try {
+    await test(database.config);
+  } finally {
+    await database.close();
+  }
 }
 
 Deno.test("findDrift() names each object that differs, and its statements mend it", async () => {
@@ -41,9 +44,9 @@ Deno.test("findDrift() names each object that differs, and its statements mend i
     "0002_pending.sql": "ALTER TABLE notes ADD COLUMN later int;",
   };
   const [first] = Object.entries(files);
-  await withApplied(Object.fromEntries([first]), async (migrationsFolder) => {
+  await withApplied(Object.fromEntries([first]), async (target) => {
+    const { migrationsFolder, database } = target;
     await writeFiles(migrationsFolder, files);
-    const target = { migrationsFolder, database };
     const none = { differences: [], statements: [], problems: [] };
     assertEquals(await findDrift(target), none);
     const run = (statements: readonly string[]) =>
@@ -112,9 +115,8 @@ Deno.test("proveOrder() tries the migrations of two branches in both orders", as
     await t.step(
       name,
       () =>
-        withApplied({ ...BASE, "0003_theirs.sql": theirs }, async (migrationsFolder) => {
-          await writeFiles(migrationsFolder, { "0002_mine.sql": mine });
-          const target = { migrationsFolder, database };
+        withApplied({ ...BASE, "0003_theirs.sql": theirs }, async (target) => {
+          await writeFiles(target.migrationsFolder, { "0002_mine.sql": mine });
           const { findings } = await proveOrder(target, await getMigrationStatus(target));
           const found = findings.filter(({ rule }) =>
             rule !== "migration-gap" && !rule.includes("-r")
@@ -145,7 +147,8 @@ const LONG = {
 };
 
 Deno.test("db squash writes one file that old databases take as applied, and new ones run", async () => {
-  await withApplied(LONG, async (migrationsFolder) => {
+  await withApplied(LONG, async (target) => {
+    const { migrationsFolder } = target;
     const squash = (...args: string[]) =>
       runInProcess(["db", "squash", "start", "--migrations", migrationsFolder, ...args], {
         commands: [dbSquash],
@@ -153,30 +156,31 @@ Deno.test("db squash writes one file that old databases take as applied, and new
       });
     const { exitCode, stdout, stderr } = await squash("--to", "0002_change");
     assertEquals(exitCode, 0, stderr + stdout);
-    const target = { migrationsFolder, database };
     const status = await getMigrationStatus(target);
     assertEquals([status.pending, status.unknown, status.findings], [[], [], []]);
     assertEquals((await findDrift(target)).differences, []);
-    await closeDrizzleClient(database);
-    const migrated = await runMigrations(target);
-    assertEquals(migrated.migrations.map(({ tag }) => tag), ["0002_start", "0003_more"]);
-    assertEquals((await findDrift(target)).differences, []);
-    // a database with a part of the replaced migrations
-    await withSession(database, (session) =>
-      session.script([
-        "UPDATE orm.__orm_migrations SET tag = '0001_notes' WHERE tag = '0002_start'",
-      ]));
-    await assertRejects(
-      () => runMigrations(target),
-      Error,
-      "the database lacks 0001_notes, 0002_c",
-    );
+    await withEmpty(async (database) => {
+      const next = { migrationsFolder, database };
+      const migrated = await runMigrations(next);
+      assertEquals(migrated.migrations.map(({ tag }) => tag), ["0002_start", "0003_more"]);
+      assertEquals((await findDrift(next)).differences, []);
+      // a database with a part of the replaced migrations
+      await withSession(database, (session) =>
+        session.script([
+          "UPDATE orm.__orm_migrations SET tag = '0001_notes' WHERE tag = '0002_start'",
+        ]));
+      await assertRejects(
+        () => runMigrations(next),
+        Error,
+        "the database lacks 0001_notes, 0002_c",
+      );
+    });
     await writeFiles(migrationsFolder, {
       "0004_rows.sql": "INSERT INTO more (n) VALUES (2); COMMENT ON TABLE more IS 'text';",
     });
     const refused = await squash();
     assertEquals(refused.exitCode, 1);
-    assertStringIncludes(refused.stderr, "the migrations insert rows into more");
-    assertStringIncludes(refused.stderr, "comment on table more is missing in the squashed file");
+    assertStringIncludes(refused.stdout, "the migrations insert rows into more");
+    assertStringIncludes(refused.stdout, "comment on table more is missing in the squashed file");
   });
 });

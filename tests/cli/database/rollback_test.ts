@@ -120,7 +120,9 @@ CREATE TABLE numbered (id int, n serial);
 CREATE VIEW titles WITH (security_invoker = true) AS SELECT title FROM notes;
 CREATE SEQUENCE numbers START 5;
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
-CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();`;
+CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
+CREATE TRIGGER touched BEFORE UPDATE ON tags FOR EACH ROW EXECUTE FUNCTION touch();
+CREATE POLICY seen ON users USING (id > 0);`;
 
 const ROWS = `
 INSERT INTO users SELECT n, 'user ' || n FROM generate_series(1, 5) AS n;
@@ -164,6 +166,7 @@ const CHANGES: Readonly<Record<string, readonly [migration: string, after: strin
      CREATE OR REPLACE VIEW titles AS SELECT title, id FROM notes;
      CREATE OR REPLACE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
      CREATE FUNCTION other() RETURNS int LANGUAGE sql AS 'SELECT 1';
+     ALTER TABLE notes ALTER owner SET DEFAULT other();
      DROP TRIGGER touched ON notes;
      CREATE TRIGGER touched AFTER UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
      ALTER TABLE tags ENABLE ROW LEVEL SECURITY;
@@ -232,7 +235,6 @@ const REFUSED: readonly (readonly [migration: string, reasons: readonly string[]
       "table by_hand is only in the database",
     ],
   ],
-  ["ALTER TYPE mood ADD VALUE 'wild'", ["values can only be added"]],
   ["COMMENT ON TABLE more IS 'text'", ["comment on table more is only in the result"]],
 ];
 
@@ -389,8 +391,8 @@ Deno.test(
   async () => {
     const server = await startPostgres();
     try {
-      await withLab(server, async ({ target, client, write }) => {
-        const { migrationsFolder, database } = target;
+      await withLab(server, async ({ target, url, client, write }) => {
+        const { migrationsFolder } = target;
         await write({
           "0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, body text NOT NULL);",
         });
@@ -422,15 +424,14 @@ Deno.test(
           'ALTER TABLE "notes" ALTER COLUMN "body" SET NOT NULL',
         ]);
         const early = await planDatabaseRollback(target, undefined);
-        await write({ "0003_more.sql": "CREATE TABLE more (id int);" });
-        await runMigrations(target);
+        const other = "INSERT INTO orm.__orm_migrations VALUES ('0003_other', 'hash', 1, 1, true)";
+        await client.unsafe(other);
         await assertRejects(
           () => runMigrationFolder(target, () => early.folder),
           MigrationError,
           "Another run has changed the migrations",
         );
-        assertEquals((await run("rollback")).exitCode, 0);
-        await Deno.remove(join(migrationsFolder, "0003_more.sql"));
+        await client`DELETE FROM orm.__orm_migrations WHERE tag = '0003_other'`;
         const done = await run("rollback");
         assertEquals(done.exitCode, 0, done.stderr);
         assertEquals(JSON.parse(done.stdout).migrations, ["0002_drop"]);
@@ -443,9 +444,6 @@ Deno.test(
           await client`SELECT string_agg(attname, ', ') AS columns FROM pg_attribute
         WHERE attrelid = 'notes'::regclass AND attnum > 0 AND NOT attisdropped`;
         assertEquals(columns, "id");
-        const gone = await run("rollback");
-        assertEquals(gone.exitCode, 1);
-        assertStringIncludes(gone.stderr + gone.stdout, "its values are gone");
       });
     } finally {
       await server.stop();
