@@ -1,4 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
+import type { MigrationFile } from "../../database/migrations/files.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { nameTables } from "../../database/migrations/history.ts";
 import { MigrationPlanError } from "../../database/migrations/migration_error.ts";
@@ -72,6 +73,33 @@ interface Shape {
 }
 
 /**
+ * Lists the tags of the migrations that a release does not know. It knows a squashed file if it was
+ * built with all that the file replaces.
+ *
+ * @throws {ConfigurationError} If a migration of the release is missing.
+ */
+export function listPending(
+  { migrations }: Pick<ReleaseManifest, "migrations">,
+  files: readonly Pick<MigrationFile, "tag" | "sql">[],
+): string[] {
+  const replaced = new Set(files.flatMap((file) => [...readSquashed(file).keys()]));
+  const missing = migrations.find((tag) =>
+    !replaced.has(tag) && !files.some((file) => file.tag === tag)
+  );
+  if (missing !== undefined) {
+    throw new ConfigurationError(
+      `The release was built with ${missing}.sql, which the folder does not contain: restore the file`,
+    );
+  }
+  const known = new Set(migrations);
+  return files.filter((file) => {
+    const squashed = [...readSquashed(file).keys()];
+    const isReplaced = squashed.length > 0 && squashed.every((tag) => known.has(tag));
+    return !known.has(file.tag) && !isReplaced;
+  }).map(({ tag }) => tag);
+}
+
+/**
  * Replays the migrations that a release does not know on an embedded database, and prepares every
  * statement of the release at each schema that it can meet, under the role of its function.
  *
@@ -86,22 +114,7 @@ export async function checkRelease(
   migrationsFolder: string,
 ): Promise<ReleaseCheck> {
   const { files } = readMigrationFolder(migrationsFolder);
-  const known = new Set(manifest.migrations);
-  const replaced = new Set<string>();
-  for (const file of files) {
-    const squashed = [...readSquashed(file).keys()];
-    if (squashed.length > 0 && squashed.every((tag) => known.has(tag))) known.add(file.tag);
-    for (const tag of squashed) replaced.add(tag);
-  }
-  const missing = manifest.migrations.find((tag) =>
-    !replaced.has(tag) && !files.some((file) => file.tag === tag)
-  );
-  if (missing !== undefined) {
-    throw new ConfigurationError(
-      `The release was built with ${missing}.sql, which the folder does not contain: restore the file`,
-    );
-  }
-  const pending = files.filter(({ tag }) => !known.has(tag)).map(({ tag }) => tag);
+  const pending = listPending(manifest, files);
   const plan = (tags: Iterable<string>): PlannedMigration[] => {
     const planned = planSteps(files, new Set(tags), "postgres", {});
     const findings = planned.flatMap((migration) => migration.findings);
@@ -110,7 +123,7 @@ export async function checkRelease(
     }
     return planned;
   };
-  const before = plan(known);
+  const before = plan(files.map(({ tag }) => tag).filter((tag) => !pending.includes(tag)));
   const after = plan(pending);
   return await withMigrated([], async (database) => {
     for (const { file, steps } of before) {
