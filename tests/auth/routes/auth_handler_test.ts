@@ -240,6 +240,7 @@ Deno.test("createAuthHandler() answers a wrong method with 405 and the methods o
       ["POST", "/get-session", "GET"],
       ["HEAD", "/verify-email", "GET"],
       ["PUT", "/callback/google", "GET, POST"],
+      ["TRACE", "/sign-out", "POST"],
     ]
   ) {
     const event = createHttpApiEvent({ method, path: `/api/auth${path}` });
