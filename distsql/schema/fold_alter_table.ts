@@ -19,14 +19,15 @@ import { findObject, getKey, withEntry, withoutEntries } from "./declared_schema
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
 import { addConstraints, finishTable, getTable, type TableFold } from "./table_fold.ts";
-import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import {
+  changeTable,
   dropColumn,
   dropUnsupported,
   moveTable,
   renameColumn,
   renameTable,
-} from "./table_changes.ts";
+  type SchemaDraft,
+} from "./schema_draft.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
