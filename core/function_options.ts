@@ -120,12 +120,3 @@ export function checkFunctionOptions(factory: string, options: object, rules: Op
 export function checkRange(name: string, value: unknown, range: OptionRange): void {
   checkOption(name, value, wholeNumber(range));
 }
-
-/**
- * Checks that a dead-letter setting is a boolean or the ARN of a queue or a topic.
- *
- * @throws {ConfigurationError} If it is invalid. Names the option and the value.
- */
-export function checkDeadLetterQueue(value: unknown): void {
-  checkOption("deadLetterQueue", value, DEAD_LETTER_QUEUE);
-}

@@ -126,6 +126,8 @@ export function observeHandler<E, R>(
   }
 
   return function observed(event: E, context: LambdaContext): Promise<R> {
+    // that the function answers is the answer: nothing runs, and nothing is logged
+    if (isLoadProbe(event)) return Promise.resolve({ statusCode: 204 } as R);
     const startedMs = performance.now();
     const invocation = createInvocation(event, context, settings, reader);
     invocation.deadlineMs = getDeadline(context, startedMs);
@@ -152,6 +154,13 @@ export function observeHandler<E, R>(
       }
     });
   };
+}
+
+/** Property of the event with which a deployment loads a new version of a function. No trigger sends such an event. */
+export const LOAD_PROBE = "trellis:load";
+
+function isLoadProbe(event: unknown): boolean {
+  return (event as { [LOAD_PROBE]?: unknown } | null | undefined)?.[LOAD_PROBE] === true;
 }
 
 /** Starts the span of an invocation, named `GET /notes/{id}` unless the handler has an `operationName`. */

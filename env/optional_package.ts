@@ -17,13 +17,14 @@ export const RUNTIME_PACKAGES = {
   "@aws-sdk/s3-request-presigner": "^3",
   "croner": "^11.0.1",
   "hono": "^4.13.19",
-  "nodemailer": "^10.6.0",
+  "nodemailer": "^10.6.1",
   "openapi-fetch": ">=0.17.0 <1",
 } as const;
 
 /**
  * Explains a failed `import()` of an optional package with the command that installs it. Rethrows any other error
- * unchanged. Bundlers treat an `import()` with a `catch` as optional.
+ * unchanged. Bundlers treat an `import()` with a `catch` as optional, webpack only one in a `try`: that of drivers and of better-auth,
+ * which most applications lack some of.
  *
  * @param ranges Supported versions by package.
  * @param name The package.

@@ -96,8 +96,8 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     program: ["scripts/mutation.ts"],
   },
   deployments: {
-    what: "a project from its first deployment to its end, on an emulator of AWS",
-    tests: ["tests/emulator/deployment.ts"],
+    what: "a project on an emulator of AWS: from its first deployment to its end, killed, and taken back",
+    tests: ["deployment", "releases", "kills"].map((name) => `tests/emulator/${name}.ts`),
   },
   consumers: {
     what: "the packed package on every Node, Bun and TypeScript, and by every package manager",

@@ -162,7 +162,7 @@ export async function startBetterAuth(
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
     handler: checkLimitsFirst(handler, limits),
-    routes: listAuthRoutes(auth.api, options.disabledPaths),
+    routes: listAuthRoutes(auth.api, options),
     context,
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),

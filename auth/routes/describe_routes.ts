@@ -88,26 +88,27 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   const { paths, components } = await generateOpenAPISchema();
   const guarded = listGuardedPaths(library.api, sessionMiddlewares);
   const inputs = listInputs(library.api);
-  const isServed = ({ method, path }: AuthRoute) =>
-    !hidden.has(path) &&
-    // better-auth answers 405 without this option
-    (method !== "POST" || path !== "/get-session" || config.session?.deferSessionRefresh === true);
+  const routes = library.routes.filter(({ path }) => !hidden.has(path));
   return {
-    routes: library.routes.filter(isServed),
+    routes,
     described: Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([key, operation]): DescribedAuthRoute => {
+      Object.entries(item).flatMap(([key, operation]): DescribedAuthRoute[] => {
         const method = key.toUpperCase();
         const template = path.replace(/\{(\w+)\}/g, ":$1");
+        const isServed = routes.some((route) =>
+          route.path === template && [method, "*"].includes(route.method)
+        );
+        if (!isServed) return [];
         const input = inputs.get(`${method} ${template}`);
-        return {
+        return [{
           method,
           path,
           ...input !== undefined && { name: input.name },
           operation: requireInputs(operation, input),
           needsSession: guarded.has(template),
-        };
+        }];
       })
-    ).filter(isServed),
+    ),
     schemas: components.schemas,
     sessionCookie: settings.sessionCookie,
   };

@@ -98,7 +98,7 @@ function printCheck(
 async function readReleases(
   { cwd, root, options }: CommandContext,
   against: string,
-): Promise<ReleaseManifest[]> {
+): Promise<readonly ReleaseManifest[]> {
   const { parseManifest } = await import("../releases/release_manifest.ts");
   const path = resolve(cwd, against);
   if (existsSync(path)) return [parseManifest(readFileSync(path, "utf8"), against)];
@@ -117,7 +117,8 @@ async function readReleases(
   const { infra } = await readConfig(root, options.config as string | undefined);
   const projectName = infra.projectName ?? readProjectName(root);
   const stage = resolveStage(infra, projectName, against);
-  const releases = await openReleaseRecord(infra.state, resolve(root, infra.dir), stage).read();
+  const record = openReleaseRecord(infra.state, resolve(root, infra.dir), stage);
+  const { running: releases } = await record.read();
   if (releases.length > 0) return releases;
   throw new ConfigurationError(
     `No release of ${against} is recorded: trellis deploy records it. Name the file of an older build instead`,

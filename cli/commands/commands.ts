@@ -24,7 +24,15 @@ import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
-import { jobsCancel, jobsList, jobsRetry, jobsShow, jobsStats } from "./jobs.ts";
+import {
+  jobsCancel,
+  jobsList,
+  jobsPause,
+  jobsResume,
+  jobsRetry,
+  jobsShow,
+  jobsStats,
+} from "./jobs.ts";
 import {
   workflowsCancel,
   workflowsList,
@@ -58,6 +66,8 @@ export const COMMANDS: readonly Command[] = [
   jobsShow,
   jobsRetry,
   jobsCancel,
+  jobsPause,
+  jobsResume,
   workflowsList,
   workflowsShow,
   workflowsRetry,

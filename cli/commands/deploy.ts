@@ -17,6 +17,7 @@ import {
 import {
   confirmPlan,
   createApplySteps,
+  planStage,
   requireConfirmation,
   type ShownPlan,
   showPlan,
@@ -56,7 +57,9 @@ export const deploy: Command = {
     },
     {
       name: "allow-breaking",
-      description: "Apply migrations that break statements of the running release.",
+      description:
+        "Apply migrations that break statements of the running release; with --rollback: go back although\n" +
+        "the migrations since break statements of the release before.",
     },
     {
       name: "generate-secrets",
@@ -117,17 +120,24 @@ async function deployStage(
   const { createCompatSteps } = await import("../deploy/compat_step.ts");
   const compat = createCompatSteps(deployment);
   if (options.plan !== true) await requireClients(deployment);
-  // Terraform prepares the state while the sources are checked and built
-  const prepared = initState(deployment);
-  prepared.catch(() => {});
+  // nothing of this changes the stage, so the state is prepared during the build, and the rest runs beside the plan
+  const built = begin(() => buildFunctions(deployment, build));
+  const prepared = begin(() => initState(deployment));
+  const planned = begin(() => planStage(deployment, {}, Promise.all([built, prepared])));
+  const checked = begin(() => checkSources(deployment, generatePermissions));
+  const compatible = begin(async () => {
+    await built;
+    return await compat.check();
+  });
   const before = await runSteps([
-    { name: "check", run: () => checkSources(deployment, generatePermissions) },
-    { name: "build", run: () => buildFunctions(deployment, build) },
-    { name: "compat", run: () => compat.check() },
-    { name: "plan", run: async () => (shown = await showPlan(deployment, {}, prepared)).summary },
+    { name: "check", run: () => checked },
+    { name: "build", run: () => built },
+    { name: "compat", run: () => compatible },
+    { name: "plan", run: async () => (shown = showPlan(deployment, await planned)).summary },
   ], output);
   // no Terraform is left running after a failure
-  await prepared.catch(() => {});
+  if (before.failed !== undefined) await deployment.terraform.stop();
+  await planned.catch(() => {});
   if (shown === undefined) return finish(deployment, before);
   if (options.plan === true) return finish(deployment, before, shown);
   if (!await confirmPlan(deployment, shown)) {
@@ -146,6 +156,13 @@ async function deployStage(
     output.line(`Time: ${describeTimes(steps)}`);
   }
   return finish(deployment, { ...after, steps }, shown);
+}
+
+/** Begins work that a later step waits for. */
+function begin<T>(work: () => Promise<T>): Promise<T> {
+  const begun = work();
+  begun.catch(() => {});
+  return begun;
 }
 
 function describeWayBack({ plan: { config: { infra } }, stage }: Deployment): string {
@@ -187,9 +204,9 @@ async function listChangingSteps(
     {
       name: "release",
       run: async () => {
-        const summary = await shiftRelease(deployment);
-        await compat.finish();
-        return summary;
+        const released = await shiftRelease(deployment);
+        await compat.finish((released?.moved ?? 0) > 0);
+        return released?.summary;
       },
     },
     { name: "smoke", run: () => runSmokeRequest(deployment) },
@@ -200,13 +217,15 @@ async function rollBack(
   deployment: Deployment,
   checkLock: () => Promise<void>,
 ): Promise<CommandResult> {
+  const { createCompatSteps } = await import("../deploy/compat_step.ts");
+  const { beginRollback } = createCompatSteps(deployment);
   const report = await runSteps(
     [
       {
         name: "rollback",
         run: async () => {
           await initState(deployment);
-          return await rollBackRelease(deployment);
+          return await rollBackRelease(deployment, beginRollback);
         },
       },
       { name: "smoke", run: () => runSmokeRequest(deployment) },

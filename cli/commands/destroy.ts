@@ -3,7 +3,7 @@ import { ExitCode, UsageError } from "../terminal/command.ts";
 import { type Deployment, withDeployment } from "../deploy/deployment.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
-import { showPlan } from "../deploy/plan_steps.ts";
+import { planStage, showPlan } from "../deploy/plan_steps.ts";
 import { openReleaseRecord } from "../releases/release_record.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { count } from "../terminal/generated_report.ts";
@@ -67,7 +67,10 @@ async function destroyStage(deployment: Deployment): Promise<CommandResult> {
   } = deployment;
   const { options, output } = context;
   const stage = deployment.stage.name;
-  const { saved, changes, summary } = await showPlan(deployment, { isDestroy: true });
+  const { saved, changes, summary } = showPlan(
+    deployment,
+    await planStage(deployment, { isDestroy: true }),
+  );
   output.line(`${output.bold(prefix)}: ${summary}`);
   const finish = (exitCode: ExitCode) => ({ exitCode, stage, prefix, plan: changes });
   if (options.plan === true || changes.length === 0) return finish(ExitCode.Done);

@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { checkRelease, describeBreak } from "../releases/check_release.ts";
+import { readMigrationFolder } from "../../database/migrations/folder.ts";
+import { checkRelease, describeBreak, listPending } from "../releases/check_release.ts";
 import {
   MANIFEST_FILE,
   parseManifest,
   type ReleaseManifest,
 } from "../releases/release_manifest.ts";
-import { openReleaseRecord, type ReleaseRecord } from "../releases/release_record.ts";
+import { openReleaseRecord, type StageReleases } from "../releases/release_record.ts";
 import { count } from "../terminal/generated_report.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
@@ -22,8 +23,20 @@ export interface CompatSteps {
   check(): Promise<string | undefined>;
   /** Records the new release beside those that run, before it gets requests. */
   begin(): Promise<void>;
-  /** Records that only the new release runs. */
-  finish(): Promise<void>;
+  /**
+   * Records that only the new release runs.
+   *
+   * @param hasMoved True if functions have got new versions.
+   */
+  finish(hasMoved: boolean): Promise<void>;
+  /**
+   * Checks that the release before works with the schema as it is, and records it beside the one that runs.
+   *
+   * @param isUnderWay True if a release is ended that shares the requests with the one before.
+   * @returns Records that only the release before runs.
+   * @throws {StepError} If a statement of it breaks, or if it cannot be checked.
+   */
+  beginRollback(isUnderWay: boolean): Promise<() => Promise<void>>;
 }
 
 /**
@@ -34,9 +47,11 @@ export interface CompatSteps {
  */
 export function createCompatSteps(deployment: Deployment): CompatSteps {
   const { context: { root, output, options }, plan: { config, folder }, stage } = deployment;
-  const record: ReleaseRecord = openReleaseRecord(config.infra.state, folder, stage);
+  const record = openReleaseRecord(config.infra.state, folder, stage);
   const manifestFile = join(resolve(root, config.build.dir), MANIFEST_FILE);
-  let running: readonly ReleaseManifest[] = [];
+  const migrationsFolder = resolve(root, config.database.migrationsDir);
+  const isBreaking = options["allow-breaking"] === true;
+  let found: StageReleases = { running: [], previous: null };
 
   function readNew(): ReleaseManifest | undefined {
     if (!existsSync(manifestFile)) return undefined;
@@ -46,7 +61,7 @@ export function createCompatSteps(deployment: Deployment): CompatSteps {
     async check(): Promise<string | undefined> {
       if (readNew() === undefined) return undefined;
       try {
-        running = await record.read();
+        found = await record.read();
       } catch (error) {
         // such as a role of a pipeline that may only read the state
         output.warn(
@@ -56,39 +71,90 @@ export function createCompatSteps(deployment: Deployment): CompatSteps {
         );
         return "not checked";
       }
-      if (running.length === 0) return "no release is recorded yet";
-      const folder = resolve(root, config.database.migrationsDir);
+      if (found.running.length === 0) return "no release is recorded yet";
+      const { files } = readMigrationFolder(migrationsFolder);
+      let pending = 0;
       let checked = 0;
       const unchecked = new Set<string>();
-      for (const release of running) {
-        let found;
+      for (const release of found.running) {
+        let result;
         try {
-          found = await checkRelease(release, folder);
+          // the database for the check takes seconds
+          const known = pending;
+          pending += listPending(release, files).length;
+          if (pending === known) continue;
+          result = await checkRelease(release, migrationsFolder);
         } catch (error) {
           if (!(error instanceof ConfigurationError)) throw error;
           output.warn(`The running release is not checked: ${error.message}`);
           return "not checked";
         }
-        if (found.breaks.length > 0 && options["allow-breaking"] !== true) {
+        if (result.breaks.length > 0 && !isBreaking) {
           throw new StepError(
             `${
-              found.breaks.map(describeBreak).join("\n")
+              result.breaks.map(describeBreak).join("\n")
             }\nThe running release would fail between the ` +
               "migrations and the end of the deployment. --allow-breaking deploys nevertheless",
           );
         }
-        checked += found.checked;
-        for (const one of found.unchecked) unchecked.add(one);
+        checked += result.checked;
+        for (const one of result.unchecked) unchecked.add(one);
       }
+      if (pending === 0) return "the running release knows all migrations";
       return `${count(checked, "statement")} of the running release, ${unchecked.size} unchecked`;
     },
     async begin(): Promise<void> {
       const next = readNew();
-      if (next !== undefined) await record.write([...running, next]);
+      if (next === undefined) return;
+      await record.write({ ...found, running: [...found.running, next] });
     },
-    async finish(): Promise<void> {
+    async finish(hasMoved): Promise<void> {
       const next = readNew();
-      if (next !== undefined) await record.write([next]);
+      if (next === undefined) return;
+      // a deployment that was killed at its end has moved the functions, and has left both releases
+      const before = found.running.findLast((each) => !isSame(each, next)) ??
+        (hasMoved ? found.running.at(-1) : undefined);
+      await record.write({ running: [next], previous: before ?? found.previous });
+    },
+    async beginRollback(isUnderWay): Promise<() => Promise<void>> {
+      const { running, previous } = await record.read();
+      const target = isUnderWay && running.length > 1 ? running.at(-2)! : previous;
+      if (target === null) {
+        if (running.length > 0) {
+          output.warn(
+            "Whether the release before fits the schema is not checked: it is not recorded",
+          );
+        }
+        return async () => {};
+      }
+      const refuse = (problem: string) => {
+        if (isBreaking) return;
+        throw new StepError(
+          `${problem}\nNothing was moved. --allow-breaking goes back nevertheless`,
+        );
+      };
+      try {
+        const { breaks } = await checkRelease(target, migrationsFolder);
+        if (breaks.length > 0) {
+          refuse(
+            `${
+              breaks.map(describeBreak).join("\n")
+            }\nThe release before would fail with the migrations that were applied ` +
+              "since: deploy a correction of the present release",
+          );
+        }
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) throw error;
+        refuse(`The release before cannot be checked: ${error.message}`);
+      }
+      await record.write({ running: [...running, target], previous });
+      return async () => {
+        await record.write({ running: [target], previous: isUnderWay ? previous : null });
+      };
     },
   };
+}
+
+function isSame(one: ReleaseManifest, other: ReleaseManifest): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

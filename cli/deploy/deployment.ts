@@ -73,6 +73,7 @@ async function openDeployment(context: CommandContext, stageName: string): Promi
     folder,
     stage,
     program: options.terraform as string | undefined,
+    isUnlocking: options.unlock === true,
     onProgress: (line) => {
       if (/: (?:Creation|Modifications|Destruction) complete/.test(line)) output.note(`  ${line}`);
     },
@@ -120,3 +121,17 @@ export function listFoundations({ changes }: SavedPlan, migrationModule?: string
     return isForMigrations || FOUNDATIONS.includes(type) && actions.includes("create");
   }).map(({ address }) => address);
 }
+
+/** Calls a function for each item, for some at once: each has a connection to the database, or a new sandbox. */
+export async function mapSome<Item, Result>(
+  items: readonly Item[],
+  fn: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    results.push(...await Promise.all(items.slice(at, at + AT_ONCE).map(fn)));
+  }
+  return results;
+}
+
+const AT_ONCE = 8;

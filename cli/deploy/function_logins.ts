@@ -10,7 +10,7 @@ import { shorten } from "../infra/names.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 import { generateSecret } from "../secrets/secret_values.ts";
 import { count, summarizeList } from "../terminal/generated_report.ts";
-import { type Deployment, StepError } from "./deployment.ts";
+import { type Deployment, mapSome, StepError } from "./deployment.ts";
 
 /** The parts of a deployment that logins need. */
 export type LoginStage = Pick<Deployment, "plan" | "prefix" | "secrets" | "stage">;
@@ -255,17 +255,3 @@ function createScramVerifier(password: string): string {
   const server = sign("Server Key").toString("base64");
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${stored}:${server}`;
 }
-
-/** Calls a function for each item, for some at once: each has a connection to the database. */
-async function mapSome<Item, Result>(
-  items: readonly Item[],
-  fn: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  for (let at = 0; at < items.length; at += AT_ONCE) {
-    results.push(...await Promise.all(items.slice(at, at + AT_ONCE).map(fn)));
-  }
-  return results;
-}
-
-const AT_ONCE = 8;

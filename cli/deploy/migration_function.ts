@@ -92,7 +92,8 @@ interface ClientError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-interface FunctionError {
+/** What Lambda answers in place of a result. */
+export interface FunctionError {
   readonly errorType?: string;
   readonly errorMessage?: string;
 }

@@ -30,19 +30,22 @@ export interface ShownPlan {
 }
 
 /**
- * Prepares the state of the stage, plans, and prints what the reader should look at.
+ * Prepares the state of the stage, and plans.
  *
  * @param prepared Ends when the state is prepared, if this has begun before.
  * @throws {StepError} If the state belongs to another stage.
  */
-export async function showPlan(
+export async function planStage(
   deployment: Deployment,
   request: PlanRequest = {},
-  prepared: Promise<void> = initState(deployment),
-): Promise<ShownPlan> {
-  const { context: { output }, terraform } = deployment;
+  prepared: Promise<unknown> = initState(deployment),
+): Promise<SavedPlan> {
   await prepared;
-  const saved = await terraform.plan(request);
+  return await deployment.terraform.plan(request);
+}
+
+/** Prints what the reader of a plan should look at. */
+export function showPlan({ context: { output } }: Deployment, saved: SavedPlan): ShownPlan {
   const changes = describeChanges(saved.changes);
   for (const line of renderChanges(changes, output)) output.line(line);
   return { saved, changes, summary: summarizeChanges(changes) };

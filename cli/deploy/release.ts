@@ -1,12 +1,15 @@
 import type { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
 import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { systemClock } from "../../core/async/clock.ts";
+import { LOAD_PROBE } from "../../core/with_observability.ts";
 import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { count } from "../terminal/generated_report.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { getStageRegion } from "../stages/stage_settings.ts";
-import { type Deployment, StepError } from "./deployment.ts";
+import type { CompatSteps } from "./compat_step.ts";
+import { type Deployment, mapSome, StepError } from "./deployment.ts";
+import type { FunctionError } from "./migration_function.ts";
 
 /** The output `release` of the generated Terraform. */
 interface ReleaseOutput {
@@ -38,34 +41,36 @@ const LIMIT_MS = 30_000;
  * because a release moves only the functions that have changed.
  */
 const PREVIOUS = /^previous version (\S+)(?:, release (\S+))?$/;
+const ROLLED_BACK = /^rolled back from version \S+(?:, release (\S+))?$/;
 /** End of the description while requests are shared, before the time at which the release has begun. */
 const UNDER_WAY = "; release under way since ";
 
 /**
- * Moves the aliases to the new versions: first a share of the requests, then all of them. An alarm in
+ * Moves the aliases to the new versions, if these load: first a share of the requests, then all of them. An alarm in
  * between moves them back.
  *
  * @param wait Waits a number of milliseconds.
- * @returns One line about the result; `undefined` without aliases.
- * @throws {StepError} If the alarm was raised.
+ * @returns One line about the result, and how many functions were moved; `undefined` without aliases.
+ * @throws {StepError} If a version does not load, or if the alarm was raised.
  */
 export async function shiftRelease(
   deployment: Deployment,
   wait: Wait = (ms) => systemClock.sleep(ms),
-): Promise<string | undefined> {
+): Promise<{ readonly summary: string; readonly moved: number } | undefined> {
   const release = await readRelease(deployment);
   if (release === undefined) return undefined;
   const { percent = 10, minutes = 5 } = deployment.plan.config.infra.release ?? {};
   const { output } = deployment.context;
   const aliases = await openAliases(release.alias, getStageRegion(deployment.stage));
   const shifts = await listShifts(release, aliases);
-  if (shifts.length === 0) return "all aliases have the newest version";
+  if (shifts.length === 0) return { summary: "all aliases have the newest version", moved: 0 };
   const isRaised = await openAlarm(release.alarm, getStageRegion(deployment.stage));
   if (await isRaised()) {
     throw new StepError(
       `the alarm ${release.alarm} is on, so a release could not be judged: nothing was moved`,
     );
   }
+  await requireLoading(deployment, shifts, aliases);
   output.note(`${percent} % of the requests go to the new versions for ${minutes} min`);
   const startedAt = shifts.find((shift) => shift.startedAt !== undefined)?.startedAt ??
     new Date().toISOString();
@@ -85,7 +90,38 @@ export async function shiftRelease(
     const description = `previous version ${from}, release ${startedAt}`;
     await aliases.move(functionName, to, undefined, description);
   }
-  return `${count(shifts.length, "function")} released`;
+  return { summary: `${count(shifts.length, "function")} released`, moved: shifts.length };
+}
+
+/**
+ * Loads the new versions of functions that this package defines: they answer the event before anything else.
+ *
+ * @throws {StepError} If one does not load, with its error.
+ */
+async function requireLoading(
+  { context: { output }, plan: { sources }, prefix }: Deployment,
+  shifts: readonly Shift[],
+  aliases: Aliases,
+): Promise<void> {
+  const names = sources.functions.filter(({ definer }) => definer !== undefined)
+    .map(({ name }) => `${prefix}-${name}`);
+  const tried = shifts.filter(({ functionName }) => names.includes(functionName));
+  const problems = await mapSome(tried, async ({ functionName, to }) => {
+    try {
+      const problem = await aliases.load(functionName, to);
+      return problem === undefined ? [] : [`${functionName}: ${problem}`];
+    } catch (error) {
+      if ((error as Error).name !== "AccessDeniedException") throw error;
+      output.warn(`Whether ${functionName} loads was not tried: lambda:InvokeFunction is denied`);
+      return [];
+    }
+  });
+  if (problems.flat().length === 0) return;
+  throw new StepError(
+    `${
+      problems.flat().join("\n")
+    }\nA new version that does not load would answer no request: nothing was moved`,
+  );
 }
 
 /**
@@ -118,10 +154,15 @@ async function moveBack(
 /**
  * Moves the aliases back to the versions before the last release, or ends a release that is under way.
  *
+ * @param begin Called before the first alias moves; what it returns is called after the last one. If it throws, none is
+ * moved.
  * @returns One line about the result.
- * @throws {StepError} If there is nothing to go back to.
+ * @throws {StepError} If there is nothing to go back to, or if a version needs secrets that its role no longer reads.
  */
-export async function rollBackRelease(deployment: Deployment): Promise<string> {
+export async function rollBackRelease(
+  deployment: Deployment,
+  begin: CompatSteps["beginRollback"],
+): Promise<string> {
   const release = await readRelease(deployment);
   if (release === undefined) {
     throw new StepError(
@@ -137,19 +178,54 @@ export async function rollBackRelease(deployment: Deployment): Promise<string> {
     })),
   );
   const shifting = found.filter(({ isShifting }) => isShifting);
+  const released = listLastRelease(found.filter(({ isShifting }) => !isShifting), shifting);
+  const total = shifting.length + released.length;
+  if (total === 0) {
+    const isBack = found.some(({ description }) => ROLLED_BACK.test(description));
+    throw new StepError(
+      isBack
+        ? "the last release was rolled back already: to go back further, deploy an earlier commit"
+        : "no alias has a previous version: there was no release",
+    );
+  }
+  await requireReadableSecrets(released, aliases);
+  const finish = await begin(shifting.length > 0);
   for (const { name, version, description } of shifting) {
     await aliases.move(name, version, undefined, description);
   }
-  const released = listLastRelease(found.filter(({ isShifting }) => !isShifting), shifting);
-  for (const { name, version, previous } of released) {
-    await aliases.move(name, previous, undefined, `rolled back from version ${version}`);
+  for (const { name, version, previous, at } of released) {
+    const description = `rolled back from version ${version}, release ${at}`;
+    await aliases.move(name, previous, undefined, description);
   }
-  const count = shifting.length + released.length;
-  if (count === 0) throw new StepError("no alias has a previous version: there was no release");
-  return `${count} ${
-    count === 1 ? "function has its" : "functions have their"
-  } previous version. ` +
-    "The database is unchanged";
+  await finish();
+  const subject = total === 1 ? "function has its" : "functions have their";
+  return `${total} ${subject} previous version. The database is unchanged`;
+}
+
+/**
+ * Checks that versions need no secret that the functions' roles no longer read: roles and secrets have no versions. Such
+ * are the versions from before functions had logins of their own.
+ *
+ * @throws {StepError} If one does.
+ */
+async function requireReadableSecrets(
+  released: readonly (FoundAlias & { readonly previous: string })[],
+  aliases: Aliases,
+): Promise<void> {
+  const problems = await mapSome(released, async ({ name, version, previous }) => {
+    const [now, before] = await Promise.all([
+      aliases.listSources(name, version),
+      aliases.listSources(name, previous),
+    ]);
+    return [...before].filter(([, source]) => ![...now.values()].includes(source))
+      .map(([variable]) => `${name} (version ${previous}): ${variable}`);
+  });
+  if (problems.flat().length === 0) return;
+  throw new StepError(
+    `the previous versions read secrets that their roles no longer may:\n${
+      problems.flat().join("\n")
+    }\nNothing was moved: deploy the commit before, which also changes the roles back`,
+  );
 }
 
 interface FoundAlias {
@@ -160,13 +236,13 @@ interface FoundAlias {
 }
 
 /**
- * Lists the aliases that the last release has moved, with their previous versions. While a release is under
+ * Lists the aliases that the last release has moved, with their previous versions; none if it was rolled back. While a release is under
  * way, the last one is this release: it may have moved some functions completely.
  */
 function listLastRelease(
   moved: readonly FoundAlias[],
   shifting: readonly FoundAlias[],
-): (FoundAlias & { readonly previous: string })[] {
+): (FoundAlias & { readonly previous: string; readonly at: string })[] {
   const released = moved.flatMap((alias) => {
     const [, previous, at = ""] = PREVIOUS.exec(alias.description) ?? [];
     return previous === undefined ? [] : [{ ...alias, previous, at }];
@@ -174,7 +250,9 @@ function listLastRelease(
   const isUnderWay = shifting.length > 0;
   const times = isUnderWay
     ? shifting.map(({ startedAt = "none" }) => startedAt)
-    : released.map(({ at }) => at);
+    : moved.map(({ description }) =>
+      PREVIOUS.exec(description)?.[2] ?? ROLLED_BACK.exec(description)?.[1] ?? ""
+    );
   const last = times.sort().at(-1);
   return released.filter(({ at }) => at === last);
 }
@@ -204,12 +282,22 @@ interface Aliases {
     next?: { readonly version: string; readonly share: number },
     description?: string,
   ): Promise<void>;
+  /** Loads a version. Returns what is wrong with it; `undefined` if it loads. */
+  load(functionName: string, version: string): Promise<string | undefined>;
+  /** Lists the variables of a version that name a secret or a parameter, with what they name. */
+  listSources(functionName: string, version: string): Promise<Map<string, string>>;
 }
 
 async function openAliases(alias: string, region: { region?: string }): Promise<Aliases> {
-  const { GetAliasCommand, LambdaClient, UpdateAliasCommand } = await import(
-    "@aws-sdk/client-lambda"
-  ).catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A release with aliases"));
+  const {
+    GetAliasCommand,
+    GetFunctionConfigurationCommand,
+    InvokeCommand,
+    LambdaClient,
+    UpdateAliasCommand,
+  } = await import("@aws-sdk/client-lambda").catch(
+    explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A release with aliases"),
+  );
   const client: LambdaClient = limitClient(new LambdaClient(region), {
     service: "AWS Lambda",
     limitMs: LIMIT_MS,
@@ -242,6 +330,22 @@ async function openAliases(alias: string, region: { region?: string }): Promise<
             AdditionalVersionWeights: next === undefined ? {} : { [next.version]: next.share },
           },
         }),
+      );
+    },
+    async load(FunctionName, Qualifier) {
+      const Payload = JSON.stringify({ [LOAD_PROBE]: true });
+      const answer = await client.send(new InvokeCommand({ FunctionName, Qualifier, Payload }));
+      if (answer.FunctionError === undefined) return undefined;
+      const text = new TextDecoder().decode(answer.Payload);
+      const { errorType = "Error", errorMessage = "" } = JSON.parse(text) as FunctionError;
+      return `${errorType}: ${errorMessage}`;
+    },
+    async listSources(FunctionName, Qualifier) {
+      const { Environment: { Variables = {} } = {} } = await client.send(
+        new GetFunctionConfigurationCommand({ FunctionName, Qualifier }),
+      );
+      return new Map(
+        Object.entries(Variables).filter(([, value]) => /^(?:secretsmanager|ssm):/.test(value)),
       );
     },
   };

@@ -22,9 +22,21 @@ export interface StepReport {
   readonly failed?: string;
 }
 
+/** An event of `--json`: a line on standard error. */
+interface StepEvent {
+  readonly event: "step started" | "step ended";
+  /** `build` */
+  readonly step: string;
+  /** Only at the end: how it ended, one line about the result or the failure, and its time. */
+  readonly status?: "done" | "failed";
+  readonly result?: string;
+  readonly durationMs?: number;
+}
+
+const inSeconds = (ms: number) => (ms / 1000).toFixed(1);
+
 /** Describes how long each step took: `34.2 s: build 3.1, plan 8.0`. Short ones are left out. */
 export function describeTimes(steps: readonly StepResult[]): string {
-  const inSeconds = (ms: number) => (ms / 1000).toFixed(1);
   const long = steps.filter(({ durationMs }) => durationMs >= SHORT_MS);
   const parts = long.map(({ name, durationMs }) => `${name} ${inSeconds(durationMs)}`);
   const total = inSeconds(steps.reduce((sum, { durationMs }) => sum + durationMs, 0));
@@ -34,7 +46,8 @@ export function describeTimes(steps: readonly StepResult[]): string {
 const SHORT_MS = 100;
 
 /**
- * Runs steps one after another, up to the first failure, and prints a line about each of them.
+ * Runs steps one after another, up to the first failure, and prints a line about each of them; with `--json`, an event
+ * before and after each of them.
  *
  * @param beforeStep Called before each step; if it throws, the step has failed.
  * @returns The results; errors of steps are printed, not thrown.
@@ -45,22 +58,29 @@ export async function runSteps(
   beforeStep: () => Promise<void> = async () => {},
 ): Promise<StepReport> {
   const results: StepResult[] = [];
+  const report = (event: StepEvent) => {
+    if (output.isJson) output.note(JSON.stringify(event));
+  };
   for (const [index, { name, run }] of steps.entries()) {
     const startedMs = performance.now();
-    const finish = (result: string) => {
-      results.push({ name, result, durationMs: Math.round(performance.now() - startedMs) });
+    const finish = (status: "done" | "failed", result: string) => {
+      const durationMs = Math.round(performance.now() - startedMs);
+      report({ event: "step ended", step: name, status, result, durationMs });
+      results.push({ name, result: status === "done" ? result : status, durationMs });
+      return durationMs < SHORT_MS ? "" : ` (${inSeconds(durationMs)} s)`;
     };
+    report({ event: "step started", step: name });
     try {
       await beforeStep();
       const result = await output.step(`Running the step ${name}`, run) ?? "nothing to do";
-      finish(result);
-      output.line(`${output.green("done")} ${name}: ${result}`);
+      output.line(`${output.green("done")} ${name}: ${result}${finish("done", result)}`);
     } catch (error) {
       output.endProgress();
-      output.line(`${output.red("failed")} ${name}: ${(error as Error).message}`);
+      const { message } = error as Error;
+      output.line(`${output.red("failed")} ${name}: ${message}`);
       const rest = steps.slice(index + 1).map((each) => each.name);
       if (rest.length > 0) output.line(`Not run: ${rest.join(", ")}.`);
-      finish("failed");
+      finish("failed", message);
       return { steps: results, failed: name };
     }
   }

@@ -45,7 +45,7 @@ const EXPIRY_MS = 15 * 60_000;
 /**
  * Runs a deployment with the lock of its stage, so that two deployments cannot mix their migrations, grants
  * and releases. Terraform locks the state only while it runs. The lock is an object beside the state in its
- * bucket, or a file on this machine. SIGINT and SIGTERM release it before they end the process.
+ * bucket, or a file on this machine. SIGINT and SIGTERM interrupt Terraform and release it before they end the process.
  *
  * @param run The deployment. It calls `check` before each step.
  * @throws {ConfigurationError} If another deployment of the stage is running.
@@ -59,6 +59,8 @@ export async function withStageLock<T>(
   const release = () => lock.release().catch(() => {});
   const { stopped, restore } = waitForStopSignal();
   stopped.then(async (signal) => {
+    deployment.context.output.note("Stopping. A second signal does not wait for Terraform");
+    await deployment.terraform.stop();
     await release();
     process.exit(signal === "SIGINT" ? 130 : 143);
   });
@@ -89,7 +91,7 @@ async function takeStageLock(deployment: Deployment): Promise<StageLock> {
     return { async check() {}, release: () => Promise.resolve() };
   }
   const place = { Bucket: infra.state.bucket, Key: `${stage.backend.key}.deploy.lock` };
-  return await takeLease(client, place, prefix);
+  return await takeLease(client, place, prefix, deployment.context.options.unlock === true);
 }
 
 async function openClient(region: string): Promise<S3Client | undefined> {
@@ -106,6 +108,7 @@ async function takeLease(
   client: S3Client,
   place: Place,
   prefix: string,
+  isUnlocking: boolean,
 ): Promise<StageLock> {
   const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = await import(
     "@aws-sdk/client-s3"
@@ -163,16 +166,13 @@ async function takeLease(
     const created = await write({ IfNoneMatch: "*" });
     if (created !== undefined) return created;
     const present = await read();
-    const isDead = present !== undefined && present.ageMs > EXPIRY_MS;
+    const isDead = present !== undefined && (isUnlocking || present.ageMs > EXPIRY_MS);
     const taken = isDead ? await write({ IfMatch: present.tag }) : undefined;
     if (taken !== undefined) return taken;
     const { owner, startedAt } = present?.found ?? { owner: "somebody", startedAt: "just now" };
     throw new ConfigurationError(
       `${owner} is deploying ${prefix} (since ${startedAt}): wait for its end. The lock of a process that ` +
-        `was killed expires after ${
-          EXPIRY_MS / 60_000
-        } minutes; aws s3 rm s3://${place.Bucket}/${place.Key} ` +
-        "removes it",
+        `was killed expires after ${EXPIRY_MS / 60_000} minutes; --unlock takes it at once`,
     );
   }
 

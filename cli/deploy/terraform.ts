@@ -37,6 +37,8 @@ export interface TerraformOptions {
   readonly stage: ResolvedStage;
   /** Program to use, in place of `terraform` or `tofu`. */
   readonly program?: string;
+  /** Removes the lock that a killed Terraform has left on the state. */
+  readonly isUnlocking?: boolean;
   /** Called with lines that show the progress of an apply. */
   readonly onProgress?: (line: string) => void;
 }
@@ -67,6 +69,8 @@ export class Terraform {
   readonly #program: string;
   readonly #options: TerraformOptions;
   readonly #discardAtExit = (): void => this.discardPlans();
+  readonly #stopping = new AbortController();
+  #active: Promise<unknown> = Promise.resolve();
   /** Only an apply changes them. */
   #outputs: Readonly<Record<string, unknown>> | undefined;
 
@@ -87,7 +91,15 @@ export class Terraform {
         // each stage has its own, so that the backend of one is never used for another
         TF_DATA_DIR: join(".terraform", "stages", stage.name),
       },
-      onLine: args[0] === "apply" ? onProgress : undefined,
+      // what locks the state writes it and unlocks it, also if this process is killed
+      lasting: LOCKING.includes(args[0])
+        ? {
+          // one that goes on writes to its own
+          file: join(folder, ".terraform", "stages", `${stage.name}.${process.pid}.log`),
+          signal: this.#stopping.signal,
+          onLine: args[0] === "apply" ? onProgress : undefined,
+        }
+        : undefined,
     });
     if (result.exitCode !== 0) {
       const reported = listErrors(result.stdout);
@@ -97,6 +109,30 @@ export class Terraform {
       throw new ConfigurationError(`${this.#program} ${what} failed:\n${text}`);
     }
     return result;
+  }
+
+  /** Runs a command that locks the state. One that was killed before may still hold the lock, until it ends. */
+  async #runLocked([name, ...args]: readonly [string, ...string[]]): Promise<ProgramResult> {
+    for (let isUnlocking = this.#options.isUnlocking === true;; isUnlocking = false) {
+      this.#stopping.signal.throwIfAborted();
+      const options = ["-input=false", `-lock-timeout=${LOCK_SECONDS}s`];
+      const running = this.#run([name, ...options, ...args], name);
+      this.#active = running.catch(() => {});
+      try {
+        return await running;
+      } catch (error) {
+        const [, id] = LOCKED.exec((error as Error).message) ?? [];
+        if (id === undefined) throw error;
+        if (!isUnlocking) throw new ConfigurationError(describeLock(error as Error));
+        await this.#run(["force-unlock", "-no-color", "-force", id], "force-unlock");
+      }
+    }
+  }
+
+  /** Interrupts what is running, and waits until it has stored and unlocked the state. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("Terraform was interrupted"));
+    await this.#active;
   }
 
   /** Prepares the folder for the state of the stage. */
@@ -119,7 +155,7 @@ export class Terraform {
       ...variables,
       `-out=${file}`,
     ];
-    const { stdout } = await this.#run(["plan", "-json", "-input=false", ...args], "plan");
+    const { stdout } = await this.#runLocked(["plan", "-json", ...args]);
     const messages = readMessages(stdout);
     const changes = messages.flatMap(readChange);
     const outputs = messages.flatMap((message) => Object.values(message.outputs ?? {}));
@@ -129,7 +165,7 @@ export class Terraform {
 
   async apply({ file }: SavedPlan): Promise<void> {
     this.#outputs = undefined;
-    await this.#run(["apply", "-no-color", "-input=false", file], "apply");
+    await this.#runLocked(["apply", "-no-color", file]);
   }
 
   /** The files of a whole plan and of a part, relative to the folder. */
@@ -157,6 +193,21 @@ export class Terraform {
     const outputs = JSON.parse(stdout) as Record<string, { value: unknown }>;
     return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
   }
+}
+
+/** Commands that lock the state. */
+const LOCKING: readonly string[] = ["plan", "apply"];
+/** Seconds in which a Terraform that goes on after its deployment was killed usually ends. */
+const LOCK_SECONDS = 120;
+/** What Terraform says about a lock, with its id. */
+const LOCKED = /acquiring the state lock[^]*?\bID: +(\S+)/;
+
+function describeLock({ message }: Error): string {
+  const [who = "somebody", created = "an unknown time"] = ["Who", "Created"].map((name) =>
+    new RegExp(`^ *${name}: +(.+)`, "m").exec(message)?.[1]
+  );
+  return `The state is locked by ${who} since ${created}: another Terraform is running, or it was killed. Wait for ` +
+    "its end. If there is none, run the command again with --unlock";
 }
 
 /** A line that `-json` prints. */
@@ -218,6 +269,11 @@ function withoutFrames(text: string): string {
 
 /** The options of commands that run Terraform. */
 export const TERRAFORM_OPTIONS: readonly CommandOption[] = [
+  {
+    name: "unlock",
+    description:
+      "Remove the locks that a killed deployment has left, if you know that none is running.",
+  },
   {
     name: "terraform",
     value: "program",

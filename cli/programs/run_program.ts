@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
+import { closeSync, openSync, readSync, rmSync } from "node:fs";
 import process from "node:process";
+import { StringDecoder } from "node:string_decoder";
 import { findProgram } from "./find_program.ts";
 import { createStartCommand } from "./windows_command.ts";
 
@@ -18,7 +20,17 @@ export interface ProgramOptions {
   readonly cwd: string;
   /** Variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with each line of standard output. */
+  /** Lets the program end by itself if this process is killed. */
+  readonly lasting?: LastingProgram;
+}
+
+/** How a program goes on without the process that has started it: no pipe of it breaks, and no Ctrl-C reaches it. */
+export interface LastingProgram {
+  /** Absolute path of a file for standard output and standard error, which is removed in the end. */
+  readonly file: string;
+  /** Sends SIGINT to the program, once. */
+  readonly signal: AbortSignal;
+  /** Called with each line of the file. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -33,33 +45,66 @@ export interface ProgramOptions {
 export async function runProgram(
   name: string,
   args: readonly string[],
-  { cwd, env = {}, onLine }: ProgramOptions,
+  { cwd, env = {}, lasting }: ProgramOptions,
 ): Promise<ProgramResult> {
   const program = findProgram(name, cwd);
   if (program === undefined) return { exitCode: MISSING_PROGRAM, stdout: "", stderr: "" };
   const command = createStartCommand(program, args, process.env.ComSpec ?? "cmd.exe");
-  return await new Promise((resolve, reject) => {
+  const output = lasting && openSync(lasting.file, "w");
+  return await new Promise<ProgramResult>((resolve, reject) => {
     const child = spawn(command.file, command.args, {
       cwd,
       env: { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", output ?? "pipe", output ?? "pipe"],
+      detached: lasting !== undefined && process.platform !== "win32",
       windowsHide: true,
       windowsVerbatimArguments: command.isVerbatim,
     });
     let stdout = "";
     let stderr = "";
-    let rest = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-      const lines = `${rest}${text}`.split("\n");
-      rest = lines.pop()!;
-      if (onLine !== undefined) lines.forEach(onLine);
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout += text);
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr += text);
+    const interrupt = () => process.kill(child.pid!, "SIGINT");
+    lasting?.signal.addEventListener("abort", interrupt);
+    const readRest = lasting && followFile(lasting, (text) => stdout += text);
+    function finish(exitCode: number): void {
+      lasting?.signal.removeEventListener("abort", interrupt);
+      readRest?.();
+      resolve({ exitCode, stdout, stderr });
+    }
     child.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") resolve({ exitCode: MISSING_PROGRAM, stdout, stderr });
+      if (error.code === "ENOENT") finish(MISSING_PROGRAM);
       else reject(error);
     });
-    child.on("close", (code) => resolve({ exitCode: code ?? 1, stdout, stderr }));
-  });
+    child.on("close", (code) => finish(code ?? 1));
+  }).finally(() => output !== undefined && closeSync(output));
+}
+
+const FOLLOW_MS = 200;
+
+/** Reads what a program writes to its file. Returns a function that reads the rest and removes the file. */
+function followFile(
+  { file, onLine = () => {} }: LastingProgram,
+  onText: (text: string) => void,
+): () => void {
+  const input = openSync(file, "r");
+  const buffer = new Uint8Array(65_536);
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  function read(): void {
+    for (let size; (size = readSync(input, buffer, 0, buffer.length, null)) > 0;) {
+      const text = decoder.write(buffer.slice(0, size));
+      onText(text);
+      const lines = `${rest}${text}`.split("\n");
+      rest = lines.pop()!;
+      lines.forEach(onLine);
+    }
+  }
+  const timer = setInterval(read, FOLLOW_MS);
+  return function readRest(): void {
+    clearInterval(timer);
+    read();
+    closeSync(input);
+    rmSync(file, { force: true });
+  };
 }

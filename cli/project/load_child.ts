@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { basename, dirname, resolve } from "node:path";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { checkAuthOptions } from "../../auth/config/check_auth_options.ts";
@@ -26,6 +27,8 @@ import type {
   PlacedDefinition,
 } from "./loaded_function.ts";
 import {
+  BEGIN,
+  END,
   type LoadError,
   type LoadJob,
   type LoadRequest,
@@ -353,10 +356,32 @@ function describeDecision(variable: string): string {
     "Read the variable in a function, or give each case a function of its own";
 }
 
+/** Loads the functions of one request after the other, whose files the standard input names. */
 async function main(): Promise<void> {
   // of promises that a module does not wait for, such as a query at its top level
   process.on("unhandledRejection", () => {});
-  const request = JSON.parse(readFileSync(process.argv[2], "utf8")) as LoadRequest;
+  const write = process.stdout.write.bind(process.stdout);
+  const print = (line: string) => new Promise<void>((done) => write(`${line}\n`, () => done()));
+  const environment = { ...process.env };
+  Object.assign(globalThis, { [RECORDER]: recorder, __trellisEnvironment: projectEnvironment });
+  for await (const file of createInterface({ input: process.stdin })) {
+    const request = JSON.parse(readFileSync(file, "utf8")) as LoadRequest;
+    process.chdir(request.root);
+    for (const name of Object.keys(process.env)) {
+      if (!Object.hasOwn(environment, name)) delete process.env[name];
+    }
+    Object.assign(process.env, environment);
+    await run(request, print);
+    await print(END);
+  }
+  // timers and servers of modules must not keep the process
+  process.exit(0);
+}
+
+async function run(
+  request: LoadRequest,
+  print: (line: string) => Promise<void>,
+): Promise<void> {
   const readers: Reader[] = [];
   const library = new URL("../..", import.meta.url).href;
   for (const url of request.readers) {
@@ -364,27 +389,23 @@ async function main(): Promise<void> {
     readers.push(await import(`../../${url.slice(library.length)}`));
   }
   // functions of the package itself, before the environment changes
-  const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = () => true;
   for (const name of ["log", "info", "debug", "warn", "error"] as const) {
     // deno-lint-ignore no-console -- what modules print while they are loaded
     console[name] = () => {};
   }
   refuseNetwork();
-  Object.assign(globalThis, { [RECORDER]: recorder, __trellisEnvironment: projectEnvironment });
   const results: LoadResult[] = [];
   for (const job of request.jobs) {
-    await new Promise<void>((done) => write(`${job.name}\n`, () => done()));
+    await print(BEGIN + job.name);
     const result = await limit(load(job, request, readers), request.limitMs).catch((error) => ({
       name: job.name,
       error: describe(error, job, request),
     }));
     results.push(result);
   }
-  loading = undefined;
+  loading = lastBundle = undefined;
   writeFileSync(request.resultFile, JSON.stringify(results));
-  // timers and servers of modules must not keep the process
-  process.exit(0);
 }
 
 /** Rejects if the modules of a function do not end in time. */

@@ -1,9 +1,5 @@
-import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { ConfigurationError } from "../../errors/http_errors.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { BuildError } from "../sources/build_error.ts";
 import { withTemporaryFolder } from "../sources/temporary_folder.ts";
@@ -14,7 +10,7 @@ import {
   type FunctionSource,
 } from "./bundle_functions.ts";
 import { findRuns } from "./find_runs.ts";
-import { getModuleUrl } from "./module_url.ts";
+import { runInLoadProcess } from "./load_process.ts";
 import type { LoadError, LoadRequest, LoadResult } from "./load_protocol.ts";
 
 /** Options of {@link loadFunctions}. */
@@ -48,18 +44,12 @@ export interface FunctionFacts {
 const LIMIT_MS = 10_000;
 /** Number of functions that take some seconds. */
 const SLOW_COUNT = 50;
-/** Time for the start of the process. */
-const START_MS = 60_000;
-
-/** Variables that the process needs to run; no other reaches the project. */
-const KEPT =
-  /^(?:PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|LANG|LC_\w+|TZ|SystemRoot|windir|APPDATA|LOCALAPPDATA|XDG_CACHE_HOME|DENO_DIR|DENO_NO_UPDATE_CHECK|NO_COLOR|NODE_PATH|BUN_INSTALL|npm_config_cache|NODE_EXTRA_CA_CERTS|DENO_CERT|DENO_TLS_CA_STORE)$/;
 
 /**
  * Loads functions with this package itself and reads what they define. Each is bundled, without the definitions that it
  * does not use, and imported in another process, which has no credentials and no network.
  *
- * @throws {ConfigurationError} If the process ends early.
+ * @throws {ConfigurationError} If a function blocks or ends the process.
  */
 export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts[]> {
   const { root, functions } = options;
@@ -148,64 +138,16 @@ function runChild(
     };
     const requestFile = join(folder, "request.json");
     writeFileSync(requestFile, JSON.stringify(request));
-    await waitForChild(requestFile, options);
-    return JSON.parse(readFileSync(resultFile, "utf8")) as LoadResult[];
-  });
-}
-
-/**
- * Imports the program of the process, which would end this one. It is never called: packages of npm
- * and JSR contain the modules that others import.
- */
-export const importChild = (): Promise<unknown> => import("./load_child.ts");
-
-/** Runs the process to its end. */
-function waitForChild(
-  requestFile: string,
-  { root, functions, onProgress }: LoadOptions,
-): Promise<void> {
-  const program = new URL(getModuleUrl(import.meta.url, "./load_child"));
-  const script = program.protocol === "file:" ? fileURLToPath(program) : program.href;
-  const isDeno = process.versions.deno !== undefined;
-  const args = isDeno ? ["run", "-A", "--deny-net", "--no-prompt", script] : [script];
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
-  // these options load Yarn's Plug'n'Play, without which Node finds no package of such a project
-  if (process.versions.pnp !== undefined) env.NODE_OPTIONS = process.env.NODE_OPTIONS;
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...args, requestFile], {
-      cwd: root,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let errors = "";
-    let current: string | undefined;
     let done = 0;
-    let timer = setTimeout(stop, START_MS);
-    function stop(): void {
-      child.kill("SIGKILL");
-    }
-    child.stdout.on("data", (chunk) => {
-      for (const line of String(chunk).split("\n").filter((each) => each !== "")) {
-        current = line;
-        done++;
-        if (functions.length > SLOW_COUNT) onProgress?.(done, functions.length);
-      }
-      clearTimeout(timer);
-      // a module that blocks the process cannot be stopped in it; each may be loaded a few times
-      timer = setTimeout(stop, 3 * LIMIT_MS);
+    await runInLoadProcess({
+      root: options.root,
+      requestFile,
+      size: bundles.length,
+      limitMs: LIMIT_MS,
+      onBegin() {
+        if (bundles.length > SLOW_COUNT) options.onProgress?.(++done, bundles.length);
+      },
     });
-    child.stderr.on("data", (chunk) => errors += chunk);
-    child.on("error", reject);
-    child.on("close", (code) => {
-      clearTimeout(timer);
-      if (code === 0) return resolve();
-      reject(
-        new ConfigurationError(
-          current === undefined
-            ? `The process that loads the functions failed: ${errors.trim()}`
-            : `${current} cannot be loaded: its module blocks or ends the process. ${errors.trim()}`,
-        ),
-      );
-    });
+    return JSON.parse(readFileSync(resultFile, "utf8")) as LoadResult[];
   });
 }

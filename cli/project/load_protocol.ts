@@ -3,6 +3,11 @@ import type { Runs } from "./mark_definitions.ts";
 /** The folder in a project in which esbuild's outputs would be; nothing is written there. */
 export const OUT = "record";
 
+/** What the loading process writes before the name of a function that begins to load. */
+export const BEGIN = "begin ";
+/** What it writes when the results of a request are in their file. */
+export const END = "end";
+
 /** A function to load. */
 export interface LoadJob {
   readonly name: string;

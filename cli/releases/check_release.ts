@@ -71,6 +71,25 @@ interface Shape {
 }
 
 /**
+ * Lists the tags of the migrations that a release does not know.
+ *
+ * @throws {ConfigurationError} If a migration of the release is missing.
+ */
+export function listPending(
+  { migrations }: Pick<ReleaseManifest, "migrations">,
+  files: readonly { readonly tag: string }[],
+): string[] {
+  const missing = migrations.find((tag) => !files.some((file) => file.tag === tag));
+  if (missing !== undefined) {
+    throw new ConfigurationError(
+      `The release was built with ${missing}.sql, which the folder does not contain: restore the file`,
+    );
+  }
+  const known = new Set(migrations);
+  return files.filter(({ tag }) => !known.has(tag)).map(({ tag }) => tag);
+}
+
+/**
  * Replays the migrations that a release does not know on an embedded database, and prepares every
  * statement of the release at each schema that it can meet, under the role of its function.
  *
@@ -86,13 +105,7 @@ export async function checkRelease(
 ): Promise<ReleaseCheck> {
   const { files } = readMigrationFolder(migrationsFolder);
   const known = new Set(manifest.migrations);
-  const missing = manifest.migrations.find((tag) => !files.some((file) => file.tag === tag));
-  if (missing !== undefined) {
-    throw new ConfigurationError(
-      `The release was built with ${missing}.sql, which the folder does not contain: restore the file`,
-    );
-  }
-  const pending = files.filter(({ tag }) => !known.has(tag)).map(({ tag }) => tag);
+  const pending = listPending(manifest, files);
   const plan = (tags: Iterable<string>): PlannedMigration[] => {
     const planned = planSteps(files, new Set(tags), "postgres", {});
     const findings = planned.flatMap((migration) => migration.findings);

@@ -1,16 +1,24 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
 import { parseManifest, type ReleaseManifest } from "./release_manifest.ts";
 
-/** Record of the releases of a stage that may be running. */
+/** The releases of a stage. */
+export interface StageReleases {
+  /** Those that may be running, the oldest first: several until a deployment has come to its end. */
+  readonly running: readonly ReleaseManifest[];
+  /** The release that a rollback brings back; `null` if there is none. */
+  readonly previous: ReleaseManifest | null;
+}
+
+/** Record of the releases of a stage. */
 export interface ReleaseRecord {
-  /** Reads the releases, the oldest first; empty if none was recorded. */
-  read(): Promise<ReleaseManifest[]>;
-  /** Replaces the releases. */
-  write(releases: readonly ReleaseManifest[]): Promise<void>;
+  /** Reads the releases; nothing is running if none was recorded. */
+  read(): Promise<StageReleases>;
+  /** Replaces the releases. Leaves out repeated ones. */
+  write(releases: StageReleases): Promise<void>;
   /** Removes the record of a stage that is destroyed. */
   remove(): Promise<void>;
 }
@@ -44,13 +52,18 @@ interface TextStore {
 
 function toRecord(store: TextStore): ReleaseRecord {
   return {
-    async read(): Promise<ReleaseManifest[]> {
+    async read(): Promise<StageReleases> {
       const text = await store.read();
-      if (text === undefined) return [];
-      const releases = JSON.parse(text) as unknown[];
-      return releases.map((each) => parseManifest(JSON.stringify(each), "the record of the stage"));
+      if (text === undefined) return { running: [], previous: null };
+      const { running, previous } = JSON.parse(text) as StageReleases;
+      const parse = (release: ReleaseManifest) =>
+        parseManifest(JSON.stringify(release), "the record of the stage");
+      return { running: running.map(parse), previous: previous && parse(previous) };
     },
-    write: (releases) => store.write(JSON.stringify(releases)),
+    async write({ running, previous }): Promise<void> {
+      const texts = [...new Set(running.map((release) => JSON.stringify(release)))];
+      await store.write(`{"running":[${texts}],"previous":${JSON.stringify(previous)}}`);
+    },
     remove: () => store.remove(),
   };
 }
@@ -60,7 +73,9 @@ function openFile(file: string): TextStore {
     read: () => Promise.resolve(existsSync(file) ? readFileSync(file, "utf8") : undefined),
     write(text): Promise<void> {
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
+      // whole, also if the process is killed
+      writeFileSync(`${file}.draft`, text);
+      renameSync(`${file}.draft`, file);
       return Promise.resolve();
     },
     remove: () => Promise.resolve(rmSync(file, { force: true })),

@@ -6,7 +6,7 @@ export const DATABASE_PACKAGES = {
   "@aws-sdk/client-rds-data": "^3",
   "@aws-sdk/dsql-signer": "^3",
   "@aws-sdk/rds-signer": "^3",
-  "@electric-sql/pglite": "^0.5.16",
+  "@electric-sql/pglite": "^0.5.17",
   "@neondatabase/serverless": "^1.2.0",
   "drizzle-orm": "^0.45.4",
   "postgres": "^3.4.9",

@@ -40,7 +40,7 @@ for (const [name, [command, ...args]] of Object.entries(MANAGERS)) {
           PATH: `${join(node, "bin")}:${join(bun, "bin")}:${Deno.env.get("PATH")}`,
           METRICS_DISABLED: "true",
         };
-        const packages = [...DATABASE_PACKAGES, "@electric-sql/pglite@0.5.16"];
+        const packages = [...DATABASE_PACKAGES, "@electric-sql/pglite@0.5.17"];
         await runOrThrow(command, [...args, `@trellis/fn@file:${tarball}`, ...packages], {
           cwd,
           env,

@@ -11,6 +11,7 @@ import {
   DeadlineExceededError,
   NotFoundError,
 } from "../../errors/mod.ts";
+import { LOAD_PROBE } from "../../core/with_observability.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import {
   logDebug,
@@ -127,6 +128,26 @@ Deno.test("withObservability() ends a good invocation with one line, metrics and
       "faas.coldstart": false,
     }],
   ]);
+});
+
+Deno.test("every kind of handler answers the event of a deployment without running", async () => {
+  const { defineApiHandler } = await import("../../validation/define_api_handler.ts");
+  const { defineRouter } = await import("../../router/define_router.ts");
+  const fail = () => {
+    throw new Error("the handler ran");
+  };
+  const api = defineApiHandler({})(fail);
+  const handlers = [withObservability(fail), api, defineRouter({ "GET /": api })] as readonly ((
+    event: never,
+    context: unknown,
+  ) => Promise<unknown>)[];
+  const { lines } = await captureLogs(async () => {
+    for (const handler of handlers) {
+      const answer = await handler({ [LOAD_PROBE]: true } as never, createLambdaContext());
+      assertEquals(answer, { statusCode: 204 });
+    }
+  });
+  assertEquals(lines, []);
 });
 
 Deno.test("withObservability() reports a failure of the service and rethrows it", async () => {

@@ -1,168 +1,23 @@
-// deno-lint-ignore-file no-console
 /**
  * A project from its first deployment to its end, on an emulator of AWS that others wrote: real
  * requests of the AWS clients, checks of IAM policies, TLS and PostgreSQL. Everything runs from the
  * packed npm package, as a user has it.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { startPostgres } from "../support/postgres.ts";
-import { SERVER_USER } from "../support/postgres_files.ts";
-import { hasOffline } from "../support/terraform_providers.ts";
-import { writeFiles } from "../support/temp_folder.ts";
-import { type Emulator, hasPython, startEmulator } from "./emulator.ts";
-import { listProjectFiles, renderHealth } from "./project.ts";
+import { join } from "node:path";
+import { renderHealth, STATES } from "./project.ts";
+import { testOnEmulator, until } from "./suite.ts";
 
-const HERE = fileURLToPath(new URL(".", import.meta.url));
-const BUILT = Deno.env.get("TRELLIS_NPM_PACKAGE") ??
-  fileURLToPath(new URL("../../npm", import.meta.url));
+/** Actions that functions are granted and have not used on the emulator; docs/security.md has the reasons. */
+const UNUSED: readonly string[] = [];
 
-const missing = [
-  ...await hasPython() ? [] : ["Python 3 with venv"],
-  ...hasOffline ? [] : ["terraform or its stand-in providers"],
-  ...existsSync(join(BUILT, "package.json")) ? [] : ["the npm package (deno task build:npm)"],
-];
-const mustRun = Deno.env.get("CI") === "true" && hasOffline;
-if (missing.length > 0) {
-  console.warn(
-    `SKIPPED: ${missing.join(", ")} is missing. Not run: the suite on an emulator of AWS.`,
-  );
-}
-
-/** What a program printed, and how it ended. */
-interface Outcome {
-  readonly code: number;
-  /** Standard output and standard error. */
-  readonly text: string;
-}
-
-async function run(
-  program: string,
-  args: readonly string[],
-  options: { cwd: string; env: Readonly<Record<string, string>>; input?: string },
-): Promise<Outcome> {
-  const child = new Deno.Command(program, {
-    args: [...args],
-    cwd: options.cwd,
-    env: { ...options.env, NO_COLOR: "1" },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(options.input ?? "")).catch(() => {});
-  await writer.close().catch(() => {});
-  const { code, stdout, stderr } = await child.output();
-  const [printed, noted] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  return { code, text: `${printed}${noted}` };
-}
-
-/** Makes the project of a user: `trellis init`, its packages, and what is generated. */
-async function createProject(root: string, env: Readonly<Record<string, string>>): Promise<void> {
-  const main = join(BUILT, "cli/main.js");
-  const need = async (program: string, args: readonly string[], cwd: string) => {
-    const { code, text } = await run(program, args, { cwd, env });
-    assertEquals(code, 0, `${program} ${args.join(" ")}\n${text}`);
-    return text;
-  };
-  await need("node", [main, "init", root, "--template", "api", "--runtime", "node"], dirname(root));
-  const packed = await need("npm", ["pack", BUILT, "--silent"], root);
-  const manifest = JSON.parse(await Deno.readTextFile(join(root, "package.json")));
-  manifest.dependencies["@trellis/fn"] = `file:./${packed.trim().split("\n").at(-1)}`;
-  const { imports } = JSON.parse(await Deno.readTextFile(join(HERE, "../../deno.json")));
-  for (const client of ["cloudwatch", "lambda", "secrets-manager"]) {
-    const name = `@aws-sdk/client-${client}`;
-    manifest.devDependencies[name] = imports[name].split("@").at(-1);
-  }
-  await writeFiles(root, { "package.json": JSON.stringify(manifest), ...listProjectFiles() });
-  await need("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefer-offline"], root);
-  for (const what of ["permissions", "infra", "openapi"]) {
-    await need("npx", ["trellis", "generate", what], root);
-  }
-}
-
-/** Asks until an answer is right, because triggers deliver in their own time. */
-async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
-  for (let attempt = 1;; attempt++) {
-    const answer = await ask();
-    if (isRight(answer) || attempt === 200) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-}
-
-Deno.test({
-  name: "a project deploys, answers, changes, goes back and ends on an emulator of AWS",
-  ignore: missing.length > 0 && !mustRun,
-  fn: async (t) => {
-    assertEquals(missing, []);
-    const work = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-emulator-" }));
-    const root = join(work, "app");
-    const seconds: string[] = [];
-    let emulator: Emulator | undefined;
-    const postgres = await startPostgres({ settings: [`hba_file=${await writeRules(work)}`] });
-    try {
-      emulator = await startEmulator(work);
-      const otherUrl = await postgres.createDatabase("other");
-      await tour(t, { emulator, root, seconds, databaseUrl: postgres.url, otherUrl });
-    } finally {
-      await emulator?.stop();
-      await postgres.stop();
-      await Deno.remove(work, { recursive: true });
-      console.log(`seconds: ${seconds.join(", ")}`);
-    }
-  },
-});
-
-/** Writes the rules of a server that checks the password of everyone but its owner. */
-async function writeRules(work: string): Promise<string> {
-  const file = join(work, "hba.conf");
-  await Deno.chmod(work, 0o755);
-  await Deno.writeTextFile(
-    file,
-    "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n",
-  );
-  if (SERVER_USER.uid !== undefined) await Deno.chown(file, SERVER_USER.uid, SERVER_USER.gid!);
-  return file;
-}
-
-/** Lines of the emulator's log that are printed after a failure. */
-const MAX_LINES = 60;
-
-interface Tour {
-  readonly emulator: Emulator;
-  readonly root: string;
-  /** Step and its time, for the summary. */
-  readonly seconds: string[];
-  readonly databaseUrl: string;
-  /** Another database of the same server. */
-  readonly otherUrl: string;
-}
-
-async function tour(
-  t: Deno.TestContext,
-  { emulator, root, seconds, databaseUrl, otherUrl }: Tour,
-): Promise<void> {
-  const env = { ...emulator.env, DATABASE_URL: databaseUrl };
-  const trellis = (line: string, input?: string) =>
-    run("npx", ["trellis", ...line.split(" ")], { cwd: root, env, input });
-  let hasFailed = false;
-  // a step builds on those before
-  const step = async (name: string, fn: () => Promise<void>) => {
-    if (hasFailed) return;
-    const startedAt = performance.now();
-    hasFailed = !await t.step(name, fn);
-    if (hasFailed) console.log((await emulator.readLog()).split("\n").slice(-MAX_LINES).join("\n"));
-    seconds.push(`${name} ${((performance.now() - startedAt) / 1000).toFixed(1)}`);
-  };
+testOnEmulator("a project deploys, answers, changes, goes back and ends", async (suite) => {
+  const { emulator, root, step, trellis, send, databaseUrl, otherUrl } = suite;
   let api = "";
   const get = async <T>(path: string): Promise<T> =>
     await (await emulator.request(`${api}${path}`)).json();
   const listTitles = async () =>
     (await get<{ notes: { title: string }[] }>("/notes?limit=100")).notes.map(({ title }) => title);
-
-  await step("init and install", () => createProject(root, env));
 
   await step("a deployment stops at the address that nobody has put", async () => {
     const { code, text } = await trellis("deploy --stage dev --yes --generate-secrets");
@@ -191,7 +46,7 @@ async function tour(
     assertEquals(code, 0, text);
     assertMatch(
       text,
-      /; 8 logins \(8 new, 0 unchanged\): each has signed in with its privileges\n/,
+      /; 8 logins \(8 new, 0 unchanged\): each has signed in with its privileges/,
     );
     assertMatch(text, /done smoke: GET https:\/\/\S+\/live\/health: 200/);
     [, api] = /API: (\S+)/.exec(text)!;
@@ -204,9 +59,28 @@ async function tour(
       body: JSON.stringify({ title: "posted" }),
     });
     assertEquals(posted.status, 201, await posted.text());
-    const script = join(HERE, "send_messages.mjs");
-    const sent = await run("node", [script, emulator.clients], { cwd: root, env });
-    assertEquals(sent.code, 0, sent.text);
+    await send(
+      ["sqs", "SendMessageBatch", {
+        QueueUrl: "https://sqs.eu-central-1.amazonaws.com/123456789012/app-dev-queued",
+        Entries: [{ title: "queued" }, { wrong: true }].map((body, index) => ({
+          Id: `${index}`,
+          MessageBody: JSON.stringify(body),
+        })),
+      }],
+      ["sns", "Publish", {
+        TopicArn: "arn:aws:sns:eu-central-1:123456789012:app-dev-told",
+        Message: JSON.stringify({ title: "told" }),
+      }],
+      ["eventbridge", "PutEvents", {
+        Entries: [{
+          EventBusName: "app-dev-domain",
+          Source: "suite",
+          DetailType: "note.wanted",
+          Detail: JSON.stringify({ title: "happened" }),
+        }],
+      }],
+      ["s3", "PutObject", { Bucket: "app-dev-files", Key: "summer 2026/a+b ü.txt", Body: "x" }],
+    );
     const expected = ["happened", "posted", "queued", "summer 2026/a+b ü.txt", "told"];
     const isThere = (titles: string[]) => expected.every((title) => titles.includes(title));
     assert(isThere(await until(listTitles, isThere)));
@@ -218,15 +92,30 @@ async function tour(
     assertStringIncludes(text, "done plan: no changes");
   });
 
+  await step("a migration that breaks the running release is refused", async () => {
+    const file = join(root, "migrations/0002_name.sql");
+    await Deno.writeTextFile(file, "ALTER TABLE notes RENAME title TO name;\n");
+    const { code, text } = await trellis("deploy --stage dev --yes");
+    assertEquals(code, 1, text);
+    assertMatch(
+      text,
+      /failed compat: migrations\/0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n/,
+    );
+    assertStringIncludes(text, "breaks listNotes (src/queries/notes.ts:");
+    assertStringIncludes(text, "Not run: plan.");
+    await Deno.remove(file);
+    assertEquals((await listTitles()).includes("posted"), true);
+  });
+
   await step("a change is released, while another deployment is refused", async () => {
     const health = join(root, "src/functions/api/health.get.ts");
     await Deno.writeTextFile(health, renderHealth("second"));
     const deploying = trellis("deploy --stage dev --yes");
-    const lock = join(root, "infra/.terraform/stages/dev.deploy.lock");
-    await until(() => Promise.resolve(existsSync(lock)), Boolean);
+    const lock = { Bucket: STATES, Key: "app/dev.tfstate.deploy.lock" };
+    await until(() => send(["s3", "HeadObject", lock]).catch(() => undefined), Boolean);
     const refused = await trellis("deploy --stage dev --rollback");
     assertEquals(refused.code, 3, refused.text);
-    assertStringIncludes(refused.text, "Another deployment of app-dev is running (process ");
+    assertStringIncludes(refused.text, "is deploying app-dev (since ");
     assertEquals(/\n\s+at /.test(refused.text), false, refused.text);
     const { code, text } = await deploying;
     assertEquals(code, 0, text);
@@ -259,11 +148,52 @@ async function tour(
     assertEquals(denied, []);
   });
 
+  await step("functions have used what they are granted, but for what is listed", async () => {
+    const log = await emulator.readLog();
+    const used = new Set(
+      [...log.matchAll(/^allowed (\S+) to \S+:assumed-role\/app-dev-(\w+)\//gm)]
+        .map(([, action, name]) => `${name} ${action}`),
+    );
+    const names = [
+      "Happened",
+      "Health",
+      "NotesGet",
+      "NotesPost",
+      "Queued",
+      "Stored",
+      "Tick",
+      "Told",
+    ];
+    const roles = names.map((name) => ({ RoleName: `app-dev-${name}` }));
+    const lists = await send(
+      ...roles.map((role) => ["iam", "ListRolePolicies", role] as const),
+      ...roles.map((role) => ["iam", "ListAttachedRolePolicies", role] as const),
+    );
+    assertEquals(lists.flatMap(({ AttachedPolicies = [] }) => AttachedPolicies), []);
+    const policies = await send(
+      ...roles.flatMap((role, index) =>
+        (lists[index].PolicyNames as string[]).map((PolicyName) =>
+          ["iam", "GetRolePolicy", { ...role, PolicyName }] as const
+        )
+      ),
+    );
+    const granted = new Set(policies.flatMap(({ RoleName, PolicyDocument }) => {
+      const { Statement } = JSON.parse(decodeURIComponent(PolicyDocument));
+      return Statement.flatMap(({ Action }: { Action: string | string[] }) =>
+        [Action].flat().map((action) => `${RoleName.slice("app-dev-".length)} ${action}`)
+      );
+    })) as Set<string>;
+    const unused = [...granted].filter((grant) => !used.has(grant));
+    assertEquals([...used].filter((action) => !granted.has(action)), []);
+    assertEquals([...new Set(unused.map((grant) => grant.split(" ")[1]))].sort(), UNUSED);
+  });
+
   await step("destroy leaves nothing", async () => {
     const { code, text } = await trellis("destroy --stage dev --confirm dev");
     assertEquals(code, 0, text);
-    const state = JSON.parse(await Deno.readTextFile(join(root, "infra/states/dev.tfstate")));
-    assertEquals(state.resources, []);
+    const { Contents } = (await send(["s3", "ListObjectsV2", { Bucket: STATES }]))[0];
+    assertEquals(Contents.map(({ Key }: { Key: string }) => Key), ["app/dev.tfstate"]);
+    const [state] = await send(["s3", "GetObject", { Bucket: STATES, Key: "app/dev.tfstate" }]);
+    assertEquals(JSON.parse(state.text).resources, []);
   });
-  assert(!hasFailed);
-}
+});

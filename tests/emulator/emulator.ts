@@ -99,22 +99,58 @@ async function installProviders(): Promise<string> {
   });
 }
 
-/** Makes a certificate for the names of AWS. */
-async function createCertificate(folder: string): Promise<{ cert: string; key: string }> {
-  const [cert, key] = [join(folder, "aws.crt"), join(folder, "aws.key")];
+/** Makes a certificate for the names of AWS, and the authority that has signed it. */
+async function createCertificate(
+  folder: string,
+): Promise<{ cert: string; key: string; authority: string }> {
+  const [cert, key, authority, authorityKey] = [
+    "aws.crt",
+    "aws.key",
+    "authority.crt",
+    "authority.key",
+  ]
+    .map((name) => join(folder, name));
   const names = [
     "*.amazonaws.com",
     ...["", "s3.", "execute-api."].map((service) => `*.${service}${REGION}.amazonaws.com`),
     "localhost",
   ].map((name) => `DNS:${name}`);
+  const make = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj".split(" ");
+  const ofAuthority = ["/CN=trellis-suite-authority", "-keyout", authorityKey, "-out", authority];
+  await run("openssl", [...make, ...ofAuthority]);
   await run("openssl", [
-    ..."req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=trellis-suite".split(" "),
-    // not an authority: Deno accepts none as the certificate of a server
+    ...[...make, "/CN=trellis-suite", "-keyout", key, "-out", cert],
+    ...["-CA", authority, "-CAkey", authorityKey],
     ...["-addext", "basicConstraints=critical,CA:FALSE"],
     ...["-addext", `subjectAltName=${names.join(",")},IP:127.0.0.1`],
-    ...["-keyout", key, "-out", cert],
   ]);
-  return { cert, key };
+  return { cert, key, authority };
+}
+
+/** Starts a proxy for programs that are not written in JavaScript. It connects names of AWS to the emulator. */
+function startProxy(port: number): Deno.TcpListener {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  async function connect(from: Deno.TcpConn): Promise<void> {
+    // a client sends nothing else before the answer
+    const request = new TextDecoder().decode(await readSome(from));
+    const [, host] = /^CONNECT (\S+):443 /.exec(request) ?? [];
+    if (!host?.endsWith(".amazonaws.com")) return from.close();
+    const to = await Deno.connect({ hostname: "127.0.0.1", port });
+    await from.write(new TextEncoder().encode("HTTP/1.1 200 Connected\r\n\r\n"));
+    await Promise.allSettled([
+      from.readable.pipeTo(to.writable),
+      to.readable.pipeTo(from.writable),
+    ]);
+  }
+  (async () => {
+    for await (const from of listener) connect(from).catch(() => {});
+  })().catch(() => {});
+  return listener;
+}
+
+async function readSome(connection: Deno.Conn): Promise<Uint8Array> {
+  const buffer = new Uint8Array(4096);
+  return buffer.subarray(0, await connection.read(buffer) ?? 0);
 }
 
 /**
@@ -126,7 +162,7 @@ async function createCertificate(folder: string): Promise<{ cert: string; key: s
  */
 export async function startEmulator(work: string): Promise<Emulator> {
   const [python, providers] = await Promise.all([installEmulator(), installProviders()]);
-  const { cert, key } = await createCertificate(work);
+  const { cert, key, authority } = await createCertificate(work);
   const log = join(work, "emulator.log");
   // Lambda's runtimes have the AWS clients; functions are unpacked beside them
   const runtime = join(work, "runtime");
@@ -147,7 +183,7 @@ export async function startEmulator(work: string): Promise<Emulator> {
       MINISTACK_REGION: REGION,
       MINISTACK_SSL_CERT: cert,
       MINISTACK_SSL_KEY: key,
-      NODE_EXTRA_CA_CERTS: cert,
+      NODE_EXTRA_CA_CERTS: authority,
       PYTHONPATH: HERE,
       TMPDIR: runtime,
       USE_SSL: "1",
@@ -159,7 +195,7 @@ export async function startEmulator(work: string): Promise<Emulator> {
   const status = child.status;
   let hasEnded = false;
   status.then(() => hasEnded = true);
-  const client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(cert)] });
+  const client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(authority)] });
   const address = `https://127.0.0.1:${port}`;
   const readLog = () => Deno.readTextFile(log);
   const untilReady = async () => {
@@ -173,8 +209,10 @@ export async function startEmulator(work: string): Promise<Emulator> {
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   };
+  const proxy = startProxy(port);
   async function stop(): Promise<void> {
     client.close();
+    proxy.close();
     // with the processes of its functions, which are in the group that setsid has made
     if (!hasEnded) await run("kill", ["-KILL", "--", `-${child.pid}`]);
     await status;
@@ -188,9 +226,12 @@ export async function startEmulator(work: string): Promise<Emulator> {
     return {
       env: {
         ...CREDENTIALS,
-        NODE_EXTRA_CA_CERTS: cert,
+        NODE_EXTRA_CA_CERTS: authority,
         NODE_NO_WARNINGS: "1",
         NODE_OPTIONS: `--require ${join(HERE, "redirect.cjs")}`,
+        // Terraform's own requests, for its state in Amazon S3
+        HTTPS_PROXY: `http://127.0.0.1:${proxy.addr.port}`,
+        AWS_CA_BUNDLE: authority,
         TF_CLI_CONFIG_FILE: new TextDecoder().decode(setup.stdout).trim(),
         TF_OFFLINE_ENDPOINT: address,
         TF_OFFLINE_HOME: join(work, "terraform"),

@@ -1,3 +1,6 @@
+/** Bucket of the states. */
+export const STATES = "app-states";
+
 /** Files that make a project of `trellis init --template api` one with PostgreSQL by address and a function of every kind. */
 export function listProjectFiles(): Readonly<Record<string, string>> {
   return {
@@ -7,6 +10,7 @@ export default defineConfig({
   infra: {
     projectName: "app",
     region: "eu-central-1",
+    state: { bucket: "${STATES}", region: "eu-central-1" },
     release: { percent: 10, minutes: 1 },
     stages: { dev: { variables: { manage_api_gateway_account: true } } },
     functions: {

@@ -34,7 +34,23 @@ def _mend_scheduler(eventbridge):
     eventbridge._invoke_target = invoke_target
 
 
-MENDED = {"ministack.services.eventbridge": _mend_scheduler}
+def _log_allowed(evaluator):
+    """Logs each action that a policy allowed. The emulator logs only what was denied."""
+    evaluate = evaluator.evaluate
+
+    def evaluate_and_log(context, *policies):
+        result = evaluate(context, *policies)
+        if result.decision == "Allow":
+            print(f"allowed {context.action} to {context.principal_arn}", flush=True)
+        return result
+
+    evaluator.evaluate = evaluate_and_log
+
+
+MENDED = {
+    "ministack.services.eventbridge": _mend_scheduler,
+    "ministack.core.iam_evaluator": _log_allowed,
+}
 
 
 class _Finder(importlib.abc.MetaPathFinder):

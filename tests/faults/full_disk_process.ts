@@ -38,7 +38,7 @@ for (let id = first + 1; id <= first + Number(most); id++) {
       code: causeChain(error).map(getSqlState).find((state) => state !== undefined),
       message: last.message,
     }));
-    // PGlite 0.5.16 panics without ending and takes no further statement: the process has to be started again
+    // PGlite 0.5.17 panics without ending and takes no further statement: the process has to be started again
     Deno.exit(0);
   }
 }

@@ -5,6 +5,13 @@ export interface ServedAlias {
   RoutingConfig?: { AdditionalVersionWeights: Record<string, number> };
 }
 
+/** A version of a function. */
+export interface ServedVersion {
+  /** What Lambda answers if it does not load. */
+  readonly error?: { readonly errorType: string; readonly errorMessage: string };
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /** Server that speaks the parts of Lambda and CloudWatch that a release needs. */
 export interface ReleaseServer {
   readonly url: string;
@@ -14,6 +21,8 @@ export interface ReleaseServer {
   readonly alarm: string[];
   /** The changes of aliases: function, version and share of the next version. */
   readonly moves: string[];
+  /** What is special about versions, by function and version: `notes-dev-NotesGet:8`. */
+  readonly versions: Map<string, ServedVersion>;
   stop(): Promise<void>;
 }
 
@@ -22,6 +31,7 @@ export function startReleaseServer(): ReleaseServer {
   const aliases = new Map<string, ServedAlias>();
   const alarm = ["OK"];
   const moves: string[] = [];
+  const versions = new Map<string, ServedVersion>();
 
   function move(name: string, given: ServedAlias): ServedAlias {
     const alias = { ...aliases.get(name), ...given };
@@ -34,8 +44,18 @@ export function startReleaseServer(): ReleaseServer {
   }
 
   const http = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const { pathname } = new URL(request.url);
-    const [, name] = /^\/2015-03-31\/functions\/([^/]+)\/aliases\/live$/.exec(pathname) ?? [];
+    const { pathname, searchParams } = new URL(request.url);
+    const [, name, what] = /^\/2015-03-31\/functions\/([^/]+)\/(\w+)/.exec(pathname) ?? [];
+    const version = versions.get(`${name}:${searchParams.get("Qualifier")}`);
+    if (what === "configuration") {
+      return Response.json({ Environment: { Variables: version?.variables ?? {} } });
+    }
+    if (what === "invocations") {
+      await request.body?.cancel();
+      return version?.error === undefined
+        ? Response.json({ statusCode: 204 })
+        : Response.json(version.error, { headers: { "x-amz-function-error": "Unhandled" } });
+    }
     if (name === undefined) {
       const StateValue = alarm.length > 1 ? alarm.shift() : alarm[0];
       return Response.json({ MetricAlarms: [{ AlarmName: "notes-dev-release", StateValue }] });
@@ -50,6 +70,7 @@ export function startReleaseServer(): ReleaseServer {
     aliases,
     alarm,
     moves,
+    versions,
     stop: () => http.shutdown(),
   };
 }

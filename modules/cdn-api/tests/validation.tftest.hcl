@@ -1,22 +1,6 @@
 # Every rule of variables.tf refuses a value that breaks it.
 
-mock_provider "aws" {
-  # Values that the rest of the module hands on, where a made-up word would not do.
-
-  mock_resource "aws_cloudfront_distribution" {
-    defaults = {
-      arn         = "arn:aws:cloudfront::123456789012:distribution/EMOCKED"
-      id          = "EMOCKED"
-      domain_name = "mocked.cloudfront.net"
-    }
-  }
-
-  mock_data "aws_partition" {
-    defaults = {
-      partition = "aws"
-    }
-  }
-}
+mock_provider "aws" {}
 
 variables {
   origin_domain = "abc123.execute-api.eu-central-1.amazonaws.com"

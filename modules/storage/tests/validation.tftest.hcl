@@ -1,35 +1,6 @@
 # Every rule of variables.tf refuses a value that breaks it.
 
-mock_provider "aws" {
-  # Values that the rest of the module hands on, where a made-up word would not do.
-
-  mock_resource "aws_s3_bucket" {
-    defaults = {
-      arn = "arn:aws:s3:::mocked"
-    }
-  }
-
-  mock_resource "aws_cloudfront_distribution" {
-    defaults = {
-      arn         = "arn:aws:cloudfront::123456789012:distribution/EMOCKED"
-      id          = "EMOCKED"
-      domain_name = "mocked.cloudfront.net"
-    }
-  }
-
-  mock_data "aws_caller_identity" {
-    defaults = {
-      account_id = "123456789012"
-    }
-  }
-
-  mock_data "aws_partition" {
-    defaults = {
-      partition  = "aws"
-      dns_suffix = "amazonaws.com"
-    }
-  }
-}
+mock_provider "aws" {}
 
 variables {
   bucket_name = "files"

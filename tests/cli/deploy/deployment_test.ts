@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
-import { showPlan } from "../../../cli/deploy/plan_steps.ts";
+import { planStage, showPlan } from "../../../cli/deploy/plan_steps.ts";
 
 /** A deployment of `dev` whose state has the resources of a stage. */
 function createDeployment(outputs: Readonly<Record<string, unknown>>, calls: string[]): Deployment {
@@ -20,12 +20,12 @@ function createDeployment(outputs: Readonly<Record<string, unknown>>, calls: str
   } as unknown as Deployment;
 }
 
-Deno.test("showPlan() plans nothing on the state of another stage", async () => {
+Deno.test("planStage() plans nothing on the state of another stage", async () => {
   const calls: string[] = [];
   const deployment = createDeployment({ resource_prefix: "notes-prod" }, calls);
   for (const request of [{}, { isDestroy: true }]) {
     await assertRejects(
-      () => showPlan(deployment, request),
+      () => planStage(deployment, request),
       StepError,
       "The state of dev contains the resources of notes-prod, not of notes-dev",
     );
@@ -33,10 +33,11 @@ Deno.test("showPlan() plans nothing on the state of another stage", async () => 
   assertEquals(calls, ["init", "outputs", "init", "outputs"]);
 });
 
-Deno.test("showPlan() plans on the own state and on a new one", async () => {
+Deno.test("planStage() plans on the own state and on a new one", async () => {
   for (const outputs of [{}, { resource_prefix: "notes-dev" }]) {
     const calls: string[] = [];
-    assertEquals((await showPlan(createDeployment(outputs, calls))).summary, "no changes");
+    const deployment = createDeployment(outputs, calls);
+    assertEquals(showPlan(deployment, await planStage(deployment)).summary, "no changes");
     assertEquals(calls, ["init", "outputs", "plan"]);
   }
 });

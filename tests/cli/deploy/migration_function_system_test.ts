@@ -233,7 +233,7 @@ Deno.test({
         await Deno.writeTextFile(join(root, FAILING), FAILING_SQL.replace("(1,", "(5,"));
         const done = await trellis(deploy);
         assertEquals(done.exitCode, 0, `${done.stdout}\n${done.stderr}`);
-        assertStringIncludes(done.stdout, `done migrations: ${NAME}: 1 applied\n`);
+        assertStringIncludes(done.stdout, `done migrations: ${NAME}: 1 applied`);
         assertMatch(done.stdout, /done grants: [1-9]\d* applied/);
         assertStringIncludes(done.stdout, "; 1 login (1 new, 0 unchanged): not tried, because");
         assertEquals(listActions(), ["status", "migrate", "status", "grants", "grants"]);

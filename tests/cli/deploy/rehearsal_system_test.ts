@@ -267,7 +267,7 @@ Deno.test({
         );
         assertMatch(
           stopped.stdout,
-          /done plan: \d+ to create, 0 to change, 0 to replace, 0 to destroy\n/,
+          /done plan: \d+ to create, 0 to change, 0 to replace, 0 to destroy/,
         );
         assertStringIncludes(
           stopped.stdout,
@@ -328,7 +328,7 @@ Deno.test({
           assertDone(prod);
           assertMatch(
             prod.stdout,
-            /done plan: \d+ to create, 0 to change, 0 to replace, 0 to destroy\n/,
+            /done plan: \d+ to create, 0 to change, 0 to replace, 0 to destroy/,
           );
           assert((await readState("prod")).includes("aws_lambda_function"));
         },
@@ -386,20 +386,19 @@ Deno.test({
           changed.stdout,
           /done roles: [1-9]\d* created, 0 changed, 0 replaced, 0 destroyed/,
         );
-        assertMatch(changed.stdout, /done migrations: .*: 1 applied\ndone grants: /);
+        assertMatch(changed.stdout, /done migrations: .*: 1 applied.*\ndone grants: /);
         assertMatch(
           changed.stdout,
           /done apply: \d+ created, \d+ changed, 1 replaced, 0 destroyed/,
         );
-        assertStringIncludes(changed.stdout, "done release: 4 functions released\n");
+        assertStringIncludes(changed.stdout, "done release: 4 functions released");
       });
       await test.step("--rollback moves the aliases back, and leaves the database", async () => {
         const back = await deploy("--stage dev --rollback");
         assertDone(back);
-        assertEquals(
+        assertMatch(
           back.stdout,
-          "done rollback: 4 functions have their previous version. The database is unchanged\n" +
-            `done smoke: GET ${rehearsal.url}/health: 200\n`,
+          /^done rollback: 4 functions have their previous version. The database is unchanged.*\ndone smoke: /,
         );
         const { FunctionVersion } = rehearsal.releases.aliases.get("my-api-dev-Tags")!;
         assertEquals(FunctionVersion, "1");

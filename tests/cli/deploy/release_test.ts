@@ -10,7 +10,11 @@ function createDeployment(release: unknown): Deployment {
   return {
     context: { output: { note: () => {} } },
     stage: { name: "dev", backend: {}, variables: { region: "eu-central-1" } },
-    plan: { config: { infra: { release: { percent: 20, minutes: 1 } } } },
+    prefix: "notes-dev",
+    plan: {
+      config: { infra: { release: { percent: 20, minutes: 1 } } },
+      sources: { functions: [{ name: "NotesGet", definer: "defineApiHandler" }] },
+    },
     terraform: { readOutputs: () => Promise.resolve({ release }) },
   } as unknown as Deployment;
 }
@@ -23,6 +27,9 @@ const RELEASE = {
     NotesPost: { name: "notes-dev-NotesPost", version: "8" },
   },
 };
+
+/** A project without migrations. */
+const begin = () => Promise.resolve(() => Promise.resolve());
 
 async function withServer(
   use: (server: ReleaseServer, deployment: Deployment, waits: number[]) => Promise<void>,
@@ -45,12 +52,15 @@ async function withServer(
 Deno.test("shiftRelease() moves only changed functions, first a share and then all of their requests", async () => {
   await withServer(async ({ moves, aliases }, deployment, waits) => {
     const result = await shiftRelease(deployment, (ms) => Promise.resolve(void waits.push(ms)));
-    assertEquals(result, "1 function released");
+    assertEquals(result, { summary: "1 function released", moved: 1 });
     assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 8"]);
     assertEquals(waits.reduce((sum, ms) => sum + ms, 0), 60_000);
     const { Description = "" } = aliases.get("notes-dev-NotesGet")!;
     assertMatch(Description, /^previous version 7, release \d{4}-\S+Z$/);
-    assertEquals(await shiftRelease(deployment), "all aliases have the newest version");
+    assertEquals(await shiftRelease(deployment), {
+      summary: "all aliases have the newest version",
+      moved: 0,
+    });
   });
 });
 
@@ -63,6 +73,53 @@ Deno.test("shiftRelease() moves all requests back when the alarm is raised", asy
       "all requests go to the previous versions again",
     );
     assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 7"]);
+  });
+});
+
+Deno.test("shiftRelease() moves nothing when a new version does not load, and names its error", async () => {
+  await withServer(async ({ moves, versions }, deployment) => {
+    versions.set("notes-dev-NotesGet:8", {
+      error: { errorType: "TypeError", errorMessage: "settings.region is undefined" },
+    });
+    await assertRejects(
+      () => shiftRelease(deployment),
+      StepError,
+      "notes-dev-NotesGet: TypeError: settings.region is undefined\n",
+    );
+    assertEquals(moves, []);
+  });
+});
+
+Deno.test("rollBackRelease() refuses versions that read secrets which the role no longer reads", async () => {
+  await withServer(async ({ moves, versions }, deployment) => {
+    const secret =
+      "secretsmanager:arn:aws:secretsmanager:eu-central-1:123456789012:secret:notes-dev/DATABASE_URL";
+    versions.set("notes-dev-NotesGet:7", { variables: { DATABASE_URL: secret, LEVEL: "info" } });
+    versions.set("notes-dev-NotesGet:8", { variables: { DATABASE_URL: `${secret}/NotesGet` } });
+    await shiftRelease(deployment, () => Promise.resolve());
+    moves.length = 0;
+    await assertRejects(
+      () => rollBackRelease(deployment, begin),
+      StepError,
+      "notes-dev-NotesGet (version 7): DATABASE_URL\nNothing was moved: deploy the commit before",
+    );
+    assertEquals(moves, []);
+  });
+});
+
+Deno.test("rollBackRelease() goes back by one release only, however often it is called", async () => {
+  await withServer(async ({ moves, aliases }, deployment) => {
+    const Description = "previous version 5, release 2026-01-01T00:00:00.000Z";
+    aliases.set("notes-dev-NotesPost", { FunctionVersion: "8", Description });
+    await shiftRelease(deployment, () => Promise.resolve());
+    await rollBackRelease(deployment, begin);
+    moves.length = 0;
+    await assertRejects(
+      () => rollBackRelease(deployment, begin),
+      StepError,
+      "the last release was rolled back already",
+    );
+    assertEquals(moves, []);
   });
 });
 
@@ -79,11 +136,15 @@ Deno.test("rollBackRelease() goes back to the versions before the last release, 
     await shiftRelease(deployment, () => Promise.resolve());
     moves.length = 0;
     assertEquals(
-      await rollBackRelease(deployment),
+      await rollBackRelease(deployment, begin),
       "1 function has its previous version. The database is unchanged",
     );
     assertEquals(moves, ["notes-dev-NotesGet 7"]);
-    await assertRejects(() => rollBackRelease(deployment), StepError, "there was no release");
+    await assertRejects(
+      () => rollBackRelease(deployment, begin),
+      StepError,
+      "the last release was rolled back already",
+    );
   });
 });
 
@@ -93,7 +154,7 @@ Deno.test("rollBackRelease() keeps functions that the last release did not move"
     aliases.set("notes-dev-NotesPost", { FunctionVersion: "8", Description });
     await shiftRelease(deployment, () => Promise.resolve());
     moves.length = 0;
-    await rollBackRelease(deployment);
+    await rollBackRelease(deployment, begin);
     assertEquals(moves, ["notes-dev-NotesGet 7"]);
     assertEquals(aliases.get("notes-dev-NotesPost")!.FunctionVersion, "8");
   });
@@ -111,7 +172,7 @@ Deno.test("rollBackRelease() goes back from a release that was interrupted and r
     });
     await shiftRelease(deployment, () => Promise.resolve());
     moves.length = 0;
-    await rollBackRelease(deployment);
+    await rollBackRelease(deployment, begin);
     assertEquals(moves, ["notes-dev-NotesGet 7", "notes-dev-NotesPost 7"]);
   });
 });
@@ -128,7 +189,7 @@ Deno.test("shiftRelease() moves all requests back when the alarm cannot be read 
     assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 7"]);
     // the release before this one can still be rolled back
     assertEquals(aliases.get("notes-dev-NotesGet")!.Description, Description);
-    await rollBackRelease(deployment);
+    await rollBackRelease(deployment, begin);
     assertEquals(moves.at(-1), "notes-dev-NotesGet 6");
   });
 });
@@ -137,7 +198,7 @@ Deno.test("rollBackRelease() ends a release that is under way", async () => {
   await withServer(async ({ moves, aliases }, deployment) => {
     const RoutingConfig = { AdditionalVersionWeights: { "8": 0.2 } };
     aliases.set("notes-dev-NotesGet", { FunctionVersion: "7", RoutingConfig });
-    await rollBackRelease(deployment);
+    await rollBackRelease(deployment, begin);
     assertEquals(moves, ["notes-dev-NotesGet 7"]);
   });
 });
@@ -145,5 +206,5 @@ Deno.test("rollBackRelease() ends a release that is under way", async () => {
 Deno.test("a stage without aliases has nothing to shift, and cannot be rolled back", async () => {
   const deployment = createDeployment(undefined);
   assertEquals(await shiftRelease(deployment), undefined);
-  await assertRejects(() => rollBackRelease(deployment), StepError, "set infra.release");
+  await assertRejects(() => rollBackRelease(deployment, begin), StepError, "set infra.release");
 });

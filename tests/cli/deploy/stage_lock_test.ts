@@ -72,7 +72,7 @@ async function withBucket(
 
 function createDeployment(state?: object, folder = "/nowhere"): Deployment {
   return {
-    context: { output: { warn: () => {} } },
+    context: { output: { warn: () => {} }, options: {} },
     plan: { config: { infra: { state } }, folder },
     prefix: "notes-dev",
     stage: { name: "dev", backend: { key: "notes/dev.tfstate" } },
@@ -106,12 +106,24 @@ Deno.test("withStageLock() takes the lock of a process that died, and the dead o
       await assertRejects(
         () => withStageLock(deployment, () => Promise.resolve()),
         ConfigurationError,
+        "expires after 15 minutes; --unlock takes it at once",
       );
       elapse(2 * 60_000);
       await withStageLock(deployment, async () => {
         assert(objects.has(KEY));
         await Promise.resolve();
       });
+      await assertRejects(check, StepError, "the lock of notes-dev was lost");
+    });
+  });
+});
+
+Deno.test("withStageLock() takes a lock at once with --unlock, and the other deployment goes no further", async () => {
+  await withBucket(async (objects, deployment) => {
+    await withStageLock(deployment, async ({ check }) => {
+      const context = { ...deployment.context, options: { unlock: true } };
+      await withStageLock({ ...deployment, context }, async ({ check }) => await check());
+      assertEquals(objects.size, 0);
       await assertRejects(check, StepError, "the lock of notes-dev was lost");
     });
   });
@@ -158,13 +170,23 @@ Deno.test("withStageLock() leaves the lock of the deployment that has taken it o
   });
 });
 
-Deno.test("withStageLock() releases the lock, and the plan is deleted, when a signal ends the process", async () => {
+Deno.test("withStageLock() interrupts Terraform, releases the lock and deletes the plan when a signal ends the process", async () => {
   await withBucket(async (objects) => {
     const folder = await Deno.makeTempDir();
     const planFile = join(folder, ".terraform/stages/dev.tfplan");
     const program = join(folder, "fake-terraform");
     await Deno.mkdir(join(folder, ".terraform/stages"), { recursive: true });
-    await Deno.writeTextFile(program, `#!/bin/sh\ntouch "${planFile}"\n`, { mode: 0o755 });
+    await Deno.writeTextFile(
+      program,
+      `#!/bin/sh
+touch "${planFile}"
+[ "$1" = apply ] || exit 0
+trap 'touch stored; exit 1' INT
+echo begun
+while :; do sleep 0.05; done
+`,
+      { mode: 0o755 },
+    );
     const at = (path: string) =>
       JSON.stringify(new URL(`../../../cli/${path}`, import.meta.url).href);
     const code = `
@@ -175,10 +197,12 @@ Deno.test("withStageLock() releases the lock, and the plan is deleted, when a si
       const [folder, program] = ${JSON.stringify([folder, program])};
       const infra = { state: { bucket: "state", region: "eu-central-1" } };
       const plan = { config: { infra }, folder };
-      await withStageLock({ context: {}, plan, prefix: "notes-dev", stage }, async () => {
-        await (await openTerraform({ folder, stage, program })).plan();
-        console.log("planned");
-        await new Promise((resolve) => setTimeout(resolve, 60_000));
+      const onProgress = () => console.log("begun");
+      const terraform = await openTerraform({ folder, stage, program, onProgress });
+      const context = { options: {}, output: { note() {} } };
+      await withStageLock({ context, plan, prefix: "notes-dev", stage, terraform }, async () => {
+        await terraform.apply(await terraform.plan()).catch(() => {});
+        await new Promise(() => setTimeout(() => {}, 60_000));
       });
     `;
     const child = new Deno.Command(Deno.execPath(), {
@@ -194,6 +218,7 @@ Deno.test("withStageLock() releases the lock, and the plan is deleted, when a si
     assertEquals((await child.status).code, 130);
     await reader.cancel();
     assertEquals(objects.size, 0);
+    assert((await Deno.stat(join(folder, "stored"))).isFile);
     await assertRejects(() => Deno.stat(planFile), Deno.errors.NotFound);
     await Deno.remove(folder, { recursive: true });
   });

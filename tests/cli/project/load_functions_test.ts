@@ -1,5 +1,6 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { type FunctionFacts, loadFunctions } from "../../../cli/project/load_functions.ts";
 import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
 
@@ -152,4 +153,36 @@ Deno.test("loadFunctions() gives modules no variable of this process", async () 
   } finally {
     Deno.env.delete("TRELLIS_TEST_SECRET");
   }
+});
+
+Deno.test("loadFunctions() starts a new process when what earlier functions left behind ends it", async () => {
+  const first = await load({
+    "fn.ts": `import { defineApiHandler } from "@trellis/fn/validation";
+      setTimeout(() => { throw new Error("left behind"); }, 0);
+      export const handler = defineApiHandler({ operationName: "first" })(() => {});`,
+  });
+  assertEquals(first.facts!.options, { operationName: "first" });
+  const second = await load({
+    "fn.ts": `import { defineApiHandler } from "@trellis/fn/validation";
+      await new Promise((done) => setTimeout(done, 50));
+      export const handler = defineApiHandler({ operationName: "second" })(() => {});`,
+  });
+  assertEquals(second.facts!.options, { operationName: "second" });
+});
+
+Deno.test("loadFunctions() names a module that ends the process", async () => {
+  const files = {
+    "fn.ts": `import process from "node:process"; process.exit(0);
+      export const handler = () => {};`,
+  };
+  await assertRejects(() => load(files), ConfigurationError, "Fn cannot be loaded");
+});
+
+Deno.test("loadFunctions() gives functions no variable that others have set", async () => {
+  const code = (name: string) =>
+    `import { defineApiHandler } from "@trellis/fn/validation";
+    export const handler = defineApiHandler({ operationName: ${name} })(() => {});`;
+  await load({ "fn.ts": `process.env.LEFT_BEHIND = "kept"; ${code(`"first"`)}` });
+  const { facts } = await load({ "fn.ts": code(`String("LEFT_BEHIND" in process.env)`) });
+  assertEquals(facts!.options, { operationName: "false" });
 });

@@ -171,7 +171,10 @@ export const handler = defineApiHandler({})(async () => ({
     assertEquals(missing.exitCode, 3);
     assertStringIncludes(missing.stderr, "No release of prod is recorded");
     const stage = { name: "prod", backend: { path: "states/prod.tfstate" } };
-    await openReleaseRecord(undefined, join(root, "infra"), stage).write([manifest]);
+    await openReleaseRecord(undefined, join(root, "infra"), stage).write({
+      running: [manifest],
+      previous: null,
+    });
     const found = await run("check", "compat", "--against", "prod");
     assertEquals(found.exitCode, 1, found.stderr);
     assertStringIncludes(

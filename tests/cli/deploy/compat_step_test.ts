@@ -1,0 +1,76 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createCompatSteps } from "../../../cli/deploy/compat_step.ts";
+import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
+import type { ReleaseManifest } from "../../../cli/releases/release_manifest.ts";
+import { openReleaseRecord } from "../../../cli/releases/release_record.ts";
+import { writeFiles } from "../../support/temp_folder.ts";
+
+const STAGE = { name: "dev", backend: {}, variables: {} };
+
+/** A release that reads one column. */
+function createRelease(column: string, migrations: readonly string[]): ReleaseManifest {
+  const sql = `SELECT ${column} FROM notes`;
+  const statements = [{ name: "find", place: "src/notes.ts:1", sql }];
+  return {
+    version: 1,
+    migrations,
+    functions: [{ name: "Notes", role: null, grants: [], statements, unchecked: [] }],
+  };
+}
+
+Deno.test("createCompatSteps() refuses a rollback over a migration that breaks the release before", async () => {
+  const root = await Deno.makeTempDir();
+  const warnings: string[] = [];
+  const openSteps = (options: Record<string, boolean> = {}) =>
+    createCompatSteps({
+      context: { root, options, output: { warn: (text: string) => warnings.push(text) } },
+      plan: {
+        config: { infra: {}, build: { dir: "dist" }, database: { migrationsDir: "migrations" } },
+        folder: root,
+      },
+      stage: STAGE,
+    } as unknown as Deployment);
+  const record = openReleaseRecord(undefined, root, STAGE);
+  async function deploy(release: ReleaseManifest, hasMoved = true): Promise<void> {
+    await writeFiles(root, { "dist/release.json": JSON.stringify(release) });
+    const steps = openSteps({ "allow-breaking": true });
+    await steps.check();
+    await steps.begin();
+    await steps.finish(hasMoved);
+  }
+  try {
+    const first = createRelease("title", ["0001_base"]);
+    const second = createRelease("name", ["0001_base", "0002_name"]);
+    await writeFiles(root, {
+      "migrations/0001_base.sql": "CREATE TABLE notes (id int PRIMARY KEY, title text);",
+    });
+    await deploy(first);
+    await (await openSteps().beginRollback(false))();
+    assertEquals(warnings.length, 1);
+    assertStringIncludes(warnings[0], "the release before fits the schema is not checked");
+    await writeFiles(root, {
+      "migrations/0002_name.sql": "ALTER TABLE notes RENAME title TO name;",
+    });
+    await deploy(second);
+    assertEquals(await record.read(), { running: [second], previous: first });
+    await deploy(second, false);
+    const refused = await assertRejects(() => openSteps().beginRollback(false), StepError);
+    assertStringIncludes(
+      refused.message,
+      "0002_name.sql:1: ALTER TABLE notes RENAME title TO name",
+    );
+    assertStringIncludes(refused.message, "breaks find (src/notes.ts:1) of Notes");
+    assertEquals(await record.read(), { running: [second], previous: first });
+    // the release before has the same statements
+    await deploy(second);
+    const finish = await openSteps().beginRollback(false);
+    await finish();
+    assertEquals(await record.read(), { running: [second], previous: null });
+    await record.write({ running: [second], previous: first });
+    await openSteps({ "allow-breaking": true }).beginRollback(false);
+    // killed before the aliases were moved: both may be running
+    assertEquals(await record.read(), { running: [second, first], previous: first });
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
