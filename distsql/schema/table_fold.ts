@@ -55,7 +55,6 @@ export function addConstraints(fold: TableFold, names: Map<number, string>): voi
   const { schema, reader } = fold;
   for (const one of fold.pending) {
     const table = getTable(fold);
-    if (table === undefined) return;
     const choose = hasIndex(one.type) ? chooseKeyName : chooseConstraintName;
     const name = addConstraint(
       table,
