@@ -29,18 +29,6 @@ export function changeTable(
   if (table !== undefined) schema.tables = withEntry(schema.tables, { ...table, ...change(table) });
 }
 
-/** Changes some properties of a column. */
-export function changeColumn(
-  schema: SchemaDraft,
-  key: string,
-  name: string,
-  change: Partial<DeclaredColumn>,
-): void {
-  changeTable(schema, key, ({ columns }) => ({
-    columns: columns.map((column) => column.name === name ? { ...column, ...change } : column),
-  }));
-}
-
 /** Replaces the columns of all tables. */
 export function changeAllColumns(
   schema: SchemaDraft,
