@@ -57,10 +57,8 @@ export type {
 export type { DistSqlEvidence } from "./registry/incompatibility.ts";
 export type {
   DeclaredColumn,
-  DeclaredConstraint,
   DeclaredDomain,
   DeclaredEnum,
-  DeclaredIndex,
   DeclaredSchema,
   DeclaredSequence,
   DeclaredTable,
@@ -71,9 +69,13 @@ export type {
 export type {
   IncomingForeignKey,
   OwnedSequence,
+  TableColumn,
+  TableConstraint,
   TableConstraintType,
   TableGrant,
   TableIdentity,
+  TableIndex,
+  TableSchema,
 } from "./schema/table_schema.ts";
 export {
   RecreationRequiredError,

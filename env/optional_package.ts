@@ -23,7 +23,8 @@ export const RUNTIME_PACKAGES = {
 
 /**
  * Explains a failed `import()` of an optional package with the command that installs it. Rethrows any other error
- * unchanged. Bundlers treat an `import()` with a `catch` as optional.
+ * unchanged. Bundlers treat an `import()` with a `catch` as optional, webpack only one in a `try`: that of drivers and of better-auth,
+ * which most applications lack some of.
  *
  * @param ranges Supported versions by package.
  * @param name The package.

@@ -6,8 +6,8 @@ import { runSqlRows } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
-import { JOB_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
+import { getPauseId, JOB_SHARDS, SHARDS } from "./job_row.ts";
+import { explainTable, listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -59,7 +59,7 @@ export interface ClaimedRow extends Record<string, unknown> {
 /** Which jobs to lease. */
 export interface ClaimOptions {
   /** The jobs of the worker. */
-  readonly jobs: readonly AnyJob[];
+  readonly names: readonly SoughtName[];
   /** Maximum number of jobs. */
   readonly limit: number;
   /** Clock of a test. */
@@ -67,15 +67,10 @@ export interface ClaimOptions {
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
   /**
-   * True to lease jobs of a higher priority first.
+   * True to leave out jobs that were leased before.
    * @default false
    */
-  readonly isOrdered?: boolean;
-  /**
-   * Number of the plan: PostgreSQL makes another one for it.
-   * @default 0
-   */
-  readonly plan?: number;
+  readonly isFresh?: boolean;
 }
 
 /**
@@ -90,96 +85,178 @@ const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
   select 1 from "trellis_jobs" r where r."group_key" = j."group_key" and r."group_key" is not null
     and r."state" = 'running' and r."id" <> j."id")))`;
 
+/** Jobs of a name that a statement looks for. */
+export interface SoughtName {
+  /** The name. */
+  readonly name: string;
+  /** Highest version. */
+  readonly version: number;
+  /** Id of the row that is in the table while the name is paused. */
+  readonly pauseId: string;
+}
+
 /**
- * Condition for the shards of a high priority and those from `first`, or for those before it and of a low
- * priority. From 0 on they are all shards.
+ * Prepares a name to be looked for.
+ *
+ * @param name The name.
+ * @param version Highest version.
  */
-function inShards(first: number, before: boolean): PlainSql {
+export async function seekName(name: string, version: number): Promise<SoughtName> {
+  return { name, version, pauseId: await getPauseId(name) };
+}
+
+/** Builds the condition that the name of a row is not paused. */
+function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
+  const ids = `{${names.map(({ pauseId }) => pauseId).join(",")}}`;
+  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z
+    where z."id" = any(${ids}::text::uuid[])))`;
+}
+
+/** Where and how many due jobs a statement looks for. */
+export interface DueOptions {
+  /** Shard to begin with. */
+  readonly first: number;
+  /** True for the shards before it. */
+  readonly before: boolean;
+  /** Maximum number of jobs. */
+  readonly limit: number;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+}
+
+/**
+ * Lists the shards of a high priority and those from `first`, or those before it and of a low priority. From 0 on they
+ * are all shards.
+ */
+function listShards(first: number, before: boolean): number[] {
   const { high, normal, low } = SHARDS;
-  const shards = before
+  return before
     ? [...normal.slice(0, first), ...low]
     : [...high, ...normal.slice(first), ...(first === 0 ? low : [])];
-  return sql`j."shard" = any(${`{${shards.join(",")}}`}::text::int[])`;
 }
 
 /**
- * Builds the condition for due jobs.
+ * Builds a query of the names of jobs that are not paused in parts of the table, in this order. Each is a range of the
+ * index, so that a statement reads no jobs of other names.
  *
- * @param first Shard to begin with.
- * @param before True for the shards before it.
- * @param clock Clock of a test.
+ * @param names The names.
+ * @param shards The parts.
+ * @param rows A query of the rows at a place `p`, named `d`.
  */
-export function isDue(first: number, before: boolean, clock: Clock | undefined): PlainSql {
-  return sql`${inShards(first, before)} and j."due_at" <= ${sqlNow(clock)}
-  and j."finished_at" is null`;
+export function atPlaces(
+  names: readonly SoughtName[],
+  shards: readonly number[],
+  rows: PlainSql,
+): PlainSql {
+  const places = shards.flatMap((shard) => names.map((sought) => ({ ...sought, shard })));
+  const list = (values: readonly (number | string)[]) =>
+    sql`${`{${values.map((value) => `"${value}"`).join(",")}}`}::text`;
+  return sql`unnest(${list(places.map(({ shard }) => shard))}::int[],
+    ${list(places.map(({ name }) => name))}::text[],
+    ${list(places.map(({ version }) => version))}::int[]) p ("shard", "name", "version")
+    cross join lateral (${rows}) d where ${isOpen(sql`p."name"`, names)}`;
 }
 
 /**
- * Builds the condition for due jobs that may run: a relay is due to hand over a job with a long delay
+ * Builds the statement that locks due jobs: those of the first shards first, and in a shard by name. The first due of a name
+ * comes first.
+ *
+ * @param names The names.
+ * @param options Shards, limit and clock.
+ * @param condition A further condition.
+ */
+export function selectDue(
+  names: readonly SoughtName[],
+  { first, before, limit, clock }: DueOptions,
+  condition: PlainSql,
+): PlainSql {
+  const rows = sql`select j."id" from "trellis_jobs" j where j."name" = p."name"
+    and j."shard" = p."shard" and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is null
+    and coalesce(j."version", 1) <= p."version" and ${condition}
+    order by j."due_at" for update skip locked`;
+  return sql`select d."id" from ${atPlaces(names, listShards(first, before), rows)} limit ${limit}`;
+}
+
+function mayLease(withGroups: boolean): PlainSql {
+  return withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
+}
+
+/**
+ * Builds the statement that locks due jobs of a worker which may run: a relay is due to hand over a job with a long delay
  * before its time.
  *
- * @param first Shard to begin with.
- * @param before True for the shards before it.
- * @param clock Clock of a test.
+ * @param due Shards.
+ * @param options The worker's jobs, and the limit.
  */
-export function mayRun(first: number, before: boolean, clock: Clock | undefined): PlainSql {
-  return sql`${isDue(first, before, clock)} and j."run_at" <= ${sqlNow(clock)}`;
+export function selectRunnable(
+  due: Pick<DueOptions, "first" | "before">,
+  { names, limit, clock, withGroups, isFresh = false }: ClaimOptions,
+): PlainSql {
+  const isFirst = isFresh ? sql`and j."fence" = 0` : sql``;
+  const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)} ${isFirst}`;
+  return selectDue(names, { ...due, limit, clock }, condition);
+}
+
+/** Builds the statement that locks jobs of a worker which may run now and are not leased. */
+function selectReady(
+  condition: PlainSql,
+  { names, limit, clock, withGroups }: ClaimOptions,
+): PlainSql {
+  const now = sqlNow(clock);
+  const known = joinSql(names.map(({ name }) => sql`${name}`), ", ");
+  // a job of a later version waits for a worker of that release
+  const versions = joinSql(
+    names.map(({ name, version }) => sql`when ${name} then ${version}::int`),
+    " ",
+  );
+  return sql`select j."id" from "trellis_jobs" j where ${condition} and (
+    (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))
+    and j."name" in (${known}) and ${isOpen(sql`j."name"`, names)}
+    and coalesce(j."version", 1) <= case j."name" ${versions} end
+    and ${mayLease(withGroups)} limit ${limit} for update skip locked`;
 }
 
 /**
- * Builds the condition for jobs by their ids: those that may run now and are not leased.
+ * Builds the statement that locks jobs by their ids.
  *
  * @param ids The ids.
- * @param clock Clock of a test.
+ * @param options The worker's jobs, and the limit.
  */
-export function isReady(ids: readonly string[], clock: Clock | undefined): PlainSql {
-  const now = sqlNow(clock);
-  return sql`j."id" in (${listIds(ids)}) and (
-    (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
+export function selectByIds(ids: readonly string[], options: ClaimOptions): PlainSql {
+  return selectReady(sql`j."id" in (${listIds(ids)})`, options);
 }
 
 /**
- * Builds the condition for the first job of a group, if it may run now.
+ * Builds the statement that locks the first job of a group.
  *
  * @param group The group.
- * @param clock Clock of a test.
+ * @param options The worker's jobs.
  */
-export function isInGroup(group: string, clock: Clock | undefined): PlainSql {
-  const now = sqlNow(clock);
-  return sql`j."id" = (select f."id" from "trellis_jobs" f
+export function selectNextOfGroup(group: string, options: ClaimOptions): PlainSql {
+  const first = sql`j."id" = (select f."id" from "trellis_jobs" f
     where f."group_key" = ${group} and f."group_key" is not null and f."finished_at" is null
-    order by f."enqueued_at", f."position", f."id" limit 1) and (
-    (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
+    order by f."enqueued_at", f."position", f."id" limit 1)`;
+  return selectReady(first, options);
 }
 
 /**
  * Builds the statement that leases jobs, which begin at once: an attempt counts from here. The ids are an
  * array, so that the rows are found by their primary key for every limit and all statistics.
  *
- * @param condition Which rows.
- * @param options Jobs, limit and clock.
+ * @param select The statement that locks them.
+ * @param options The worker's jobs, and its clock.
+ * @param plan Number of the plan: PostgreSQL makes another one for it.
  */
 export function buildClaim(
-  condition: PlainSql,
-  { jobs, limit, clock, withGroups, isOrdered = false, plan = 0 }: ClaimOptions,
+  select: PlainSql,
+  { jobs, clock }: Pick<ClaimerOptions, "jobs" | "clock">,
+  plan = 0,
 ): PlainSql {
-  const names = joinSql(jobs.map(({ jobName }) => sql`${jobName}`), ", ");
   const now = sqlNow(clock);
-  const hasGroup = withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
-  // the order of the index
-  const order = isOrdered ? sql`order by j."shard", j."due_at"` : sql``;
-  // a job of a later version waits for a worker of that release
-  const versions = joinSql(
-    jobs.map(({ jobName, settings }) => sql`when ${jobName} then ${settings.version}::int`),
-    " ",
-  );
   return sql`update /* plan ${rawSql(String(plan))} */ "trellis_jobs" t set "state" = 'running',
     "fence" = t."fence" + 1, "attempts" = t."attempts" + 1,
     "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
-  where t."id" = any(array(
-    select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names})
-      and coalesce(j."version", 1) <= case j."name" ${versions} end and ${hasGroup}
-    ${order} limit ${limit} for update skip locked))
+  where t."id" = any(array(${select}))
   returning t."id", t."name", t."payload", t."shard", t."attempts", t."fence", t."group_key",
     extract(epoch from t."enqueued_at") * 1000 as enqueued_ms,
     extract(epoch from ${now} - t."enqueued_at") * 1000 as age_ms,
@@ -245,6 +322,7 @@ let claims = 0;
 export class JobClaimer {
   readonly #options: ClaimerOptions;
   #foundNone = false;
+  #names: Promise<SoughtName[]> | undefined;
 
   /**
    * @param options Client and jobs.
@@ -255,20 +333,45 @@ export class JobClaimer {
 
   /**
    * Leases due jobs. Begins at a shard by chance, so that workers rarely compete; at the first one if there
-   * were none the last time, so that a look at an idle table is one statement.
+   * were none the last time, so that a look at an idle table is one statement. Begins at a name by chance, so that
+   * none waits for the end of a long queue of another.
    *
    * @param limit Maximum number of jobs.
    */
   async claimDue(limit: number): Promise<LeasedJob[]> {
-    const { clock, random } = this.#options;
+    const { jobs, random } = this.#options;
     const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
-    let found = await this.#claim(mayRun(first, false, clock), limit, true);
-    if (found.length === 0 && first > 0) {
-      found = await this.#claim(mayRun(first, true, clock), limit, true);
-    }
+    const at = Math.floor(random() * jobs.length);
+    const claim = (before: boolean) =>
+      this.#claim(({ names, ...options }) => {
+        const turned = [...names.slice(at), ...names.slice(0, at)];
+        return selectRunnable({ first, before }, { ...options, names: turned });
+      }, limit);
+    let found = await claim(false);
+    if (found.length === 0 && first > 0) found = await claim(true);
     this.#foundNone = found.length === 0;
     // the statement returns them in any order
     return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
+  }
+
+  /**
+   * Leases more jobs of a name for the batch of one. Jobs that were leased before are no part of it.
+   *
+   * @param leased The first job of the batch.
+   * @param limit Maximum number of further jobs.
+   */
+  async claimBatch({ name, shard, group, fence }: LeasedJob, limit: number): Promise<LeasedJob[]> {
+    if (limit === 0 || group !== null || fence > 1) return [];
+    const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
+    const claim = (before: boolean, left: number) =>
+      this.#claim(({ names, ...options }) => {
+        const only = names.filter((sought) => sought.name === name);
+        const fresh = { ...options, names: only, withGroups: false, isFresh: true };
+        return selectRunnable({ first, before }, fresh);
+      }, left);
+    const found = await claim(false, limit);
+    if (found.length === limit || first === 0) return found;
+    return [...found, ...await claim(true, limit - found.length)];
   }
 
   /**
@@ -277,7 +380,7 @@ export class JobClaimer {
    * @param group The group.
    */
   claimGroup(group: string): Promise<LeasedJob[]> {
-    return this.#claim(isInGroup(group, this.#options.clock), 1);
+    return this.#claim((options) => selectNextOfGroup(group, options), 1);
   }
 
   /**
@@ -291,7 +394,7 @@ export class JobClaimer {
       while (left.size > 0) {
         const batch = [...left].slice(0, MAX_IDS);
         const limit = getLimit();
-        const found = await this.#claim(isReady(batch, this.#options.clock), limit);
+        const found = await this.#claim((options) => selectByIds(batch, options), limit);
         // fewer than asked for: the others of the batch cannot run now
         const seen = found.length < limit ? batch : found.map(({ id }) => id);
         for (const id of seen) left.delete(id);
@@ -307,13 +410,17 @@ export class JobClaimer {
    * the same time makes the whole statement fail: the next one sees that lease. The last one leaves out
    * groups, so that jobs of others never wait for them.
    */
-  async #claim(condition: PlainSql, limit: number, isOrdered = false): Promise<LeasedJob[]> {
+  async #claim(select: (options: ClaimOptions) => PlainSql, limit: number): Promise<LeasedJob[]> {
     const { getDb, jobs, clock } = this.#options;
     const db = await getDb();
+    const names = await (this.#names ??= Promise.all(
+      jobs.map(({ jobName, settings }) => seekName(jobName, settings.version)),
+    ));
     for (let claim = 1;; claim++) {
       const withGroups = claim < MAX_CLAIMS;
       const plan = Math.floor(Math.log2(++claims));
-      const statement = buildClaim(condition, { jobs, limit, clock, withGroups, isOrdered, plan });
+      const locked = select({ names, limit, clock, withGroups });
+      const statement = buildClaim(locked, { jobs, clock }, plan);
       try {
         const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
         return rows.map(readLeasedJob);
@@ -321,7 +428,7 @@ export class JobClaimer {
         if (withGroups && hasSqlState(error, [GROUP_TAKEN])) continue;
         // others were faster on the distributed provider
         if (isOccError(error)) return [];
-        throw error;
+        throw explainTable(error);
       }
     }
   }

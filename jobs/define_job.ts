@@ -47,17 +47,39 @@ export interface RunningJob {
   report(progress: number): Promise<void>;
 }
 
+/** A job of a batch. */
+export interface BatchedJob<TOutput = unknown>
+  extends Pick<RunningJob, "id" | "attempt" | "enqueuedAt"> {
+  /** The parsed payload. */
+  readonly payload: TOutput;
+}
+
+/** What the handler of one job gets. */
+export interface JobFacts<TOutput> {
+  /** The parsed payload. */
+  payload: TOutput;
+  /** Facts about this attempt. */
+  job: RunningJob;
+  /** Key to pass on to services that support one: the same in each attempt of this job. */
+  idempotencyKey: string;
+}
+
+/** What the handler of a batch gets. */
+export interface BatchFacts<TOutput> {
+  /** The jobs, 1 to `batchSize`; their ids are keys for services that support one. */
+  jobs: readonly BatchedJob<TOutput>[];
+}
+
 /** Arguments of a job's handler. */
-export type JobHandlerParams<TOutput, TTransaction extends boolean> =
+export type JobHandlerParams<
+  TOutput,
+  TTransaction extends boolean,
+  TBatch extends number = 1,
+> =
+  & (TBatch extends 1 ? JobFacts<TOutput> : BatchFacts<TOutput>)
   & {
-    /** The parsed payload. */
-    payload: TOutput;
-    /** Facts about this attempt. */
-    job: RunningJob;
-    /** Key to pass on to services that support one: the same in each attempt of this job. */
-    idempotencyKey: string;
     /**
-     * Aborted when the attempt's time is up, and, without `transaction`, within about 5 seconds after the job
+     * Aborted when the attempt's time is up, and, without `transaction` and `batchSize`, within about 5 seconds after the job
      * was cancelled (reason `JobCancelledError`) or leased to another worker: pass it to `fetch`.
      */
     signal: AbortSignal;
@@ -69,16 +91,17 @@ export type JobHandlerParams<TOutput, TTransaction extends boolean> =
     : unknown);
 
 /** Handler of a job. Its result is kept if the job has a schema for it; an error is a failed attempt. */
-export type JobHandler<TOutput, TTransaction extends boolean, TResult = unknown> = (
-  params: JobHandlerParams<TOutput, TTransaction>,
-) => TResult | Promise<TResult>;
+export type JobHandler<
+  TOutput,
+  TTransaction extends boolean,
+  TResult = unknown,
+  TBatch extends number = 1,
+> = (params: JobHandlerParams<TOutput, TTransaction, TBatch>) => TResult | Promise<TResult>;
 
-/** Attempt that marks its job as done itself. */
-export interface LeasedAttempt {
+/** Lease of a job that is marked as done by what runs it. */
+export interface OwnedLease {
   /** The lease: only its owner can mark the job as done. */
   readonly lease: { readonly id: string; readonly fence: number };
-  /** Arguments of a handler. */
-  readonly params: JobHandlerParams<unknown, false>;
   /** Returns the client of the worker. */
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** Clock of a test. */
@@ -87,12 +110,32 @@ export interface LeasedAttempt {
   readonly metrics: boolean;
 }
 
+/** Attempt that marks its job as done itself. */
+export interface LeasedAttempt extends OwnedLease {
+  /** Arguments of a handler. */
+  readonly params: JobHandlerParams<unknown, false>;
+  /** Runs work with a signal that is aborted when the lease is lost; calls `onLook` each time that it looks for that. */
+  readonly watch: <T>(
+    work: (signal: AbortSignal) => Promise<T>,
+    onLook: () => Promise<void>,
+  ) => Promise<T>;
+}
+
+/** Job whose last attempt has failed, or whose worker has died with it. */
+export interface FailedJob extends OwnedLease {
+  /** JSON of the payload. */
+  readonly payload: string;
+  /** Error of the last attempt. */
+  readonly error: unknown;
+}
+
 /** Declared job. */
 export interface Job<
   TInput = unknown,
   TOutput = unknown,
   TTransaction extends boolean = boolean,
   TResult = unknown,
+  TBatch extends number = 1,
 > {
   /** Name of the job. */
   readonly jobName: string;
@@ -101,12 +144,17 @@ export interface Job<
   /** Options with their defaults. */
   readonly settings: JobSettings;
   /** The handler, to be tested apart from its worker. */
-  readonly handler: JobHandler<TOutput, TTransaction, TResult>;
+  readonly handler: JobHandler<TOutput, TTransaction, TResult, TBatch>;
   /**
    * Runs an attempt in place of the handler, and marks the job as done itself: the turns of a workflow do.
    * It needs `transaction: true`.
    */
   readonly runLeased?: (attempt: LeasedAttempt) => Promise<void>;
+  /**
+   * Ends what the job belongs to after its last attempt, and marks the job as done: a workflow ends with its turns.
+   * Returns `false` if nothing was done, and the job is dead.
+   */
+  readonly giveUp?: (job: FailedJob) => Promise<boolean>;
   /**
    * Adds a job in the transaction of `client`. It runs after COMMIT, and never if the transaction is
    * rolled back. The statement is not awaited: where the driver pipelines, it takes no round trip.
@@ -157,7 +205,7 @@ export interface EnqueueManyOptions<TInput> extends Omit<EnqueueOptions, "key" |
 
 /** Job of any payload, for lists. */
 // deno-lint-ignore no-explicit-any -- a handler's parameters are contravariant
-export type AnyJob = Job<any, any, any, any>;
+export type AnyJob = Job<any, any, any, any, any>;
 
 /**
  * Declares a background job with a checked payload. Jobs wait in the table `trellis_jobs`
@@ -196,11 +244,12 @@ export function defineJob<
   TSchema extends StandardSchema,
   TTransaction extends boolean = false,
   TResult = unknown,
+  TBatch extends number = 1,
 >(
-  options: JobOptions<TSchema, TTransaction, TResult>,
+  options: JobOptions<TSchema, TTransaction, TResult, TBatch>,
 ): (
-  handler: JobHandler<JobOutput<TSchema>, TTransaction, TResult>,
-) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction, TResult> {
+  handler: JobHandler<JobOutput<TSchema>, TTransaction, TResult, TBatch>,
+) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction, TResult, TBatch> {
   const settings = readJobOptions(options);
   const { name } = settings;
   const schema = options.schema as StandardSchema<JobOutput<TSchema>>;

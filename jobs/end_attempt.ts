@@ -29,6 +29,8 @@ export interface EndOptions {
   readonly clock: Clock | undefined;
   /** Source of randomness, from 0 to below 1. */
   readonly random: () => number;
+  /** True to add metrics. */
+  readonly metrics: boolean;
 }
 
 const MAX_ERROR = 1000;
@@ -41,7 +43,8 @@ const RELEASE_MS = 15 * 60_000;
 const FREE_DELAY_SECONDS = 15;
 
 /**
- * Records a failed attempt: schedules the next one, or marks the job as dead.
+ * Records a failed attempt: schedules the next one, or marks the job as dead. The turn of a workflow is marked as done
+ * instead, together with the failure of the workflow.
  *
  * @param job The job.
  * @param leased The lease.
@@ -53,7 +56,7 @@ export async function recordFailure(
   job: AnyJob,
   leased: LeasedJob,
   error: unknown,
-  { getDb, clock, random }: EndOptions,
+  { getDb, clock, random, metrics }: EndOptions,
 ): Promise<AttemptOutcome> {
   if (error instanceof JobLeaseLostError) return "lost";
   const { maxAttempts, baseDelayMs, maxDelayMs } = job.settings;
@@ -61,6 +64,15 @@ export async function recordFailure(
   const isFree = hasCause(error, JobBusyError) || isMisfit && leased.ageMs < RELEASE_MS;
   const isDead = !isFree &&
     (leased.attempts >= maxAttempts || isMisfit || hasCause(error, PermanentJobError));
+  if (isDead && job.giveUp !== undefined) {
+    const { payload } = leased;
+    try {
+      if (await job.giveUp({ lease: leased, payload, error, getDb, clock, metrics })) return "done";
+    } catch (thrown) {
+      if (thrown instanceof JobLeaseLostError) return "lost";
+      throw thrown;
+    }
+  }
   const delaySeconds = isFree
     ? FREE_DELAY_SECONDS
     : fullJitterDelay(leased.attempts, { baseDelayMs, maxDelayMs, random }) / 1000;

@@ -14,7 +14,7 @@ import type { JobUniqueOptions } from "./job_options.ts";
 import type { NewJob } from "./job_row.ts";
 import { JOBS_CHANNEL } from "./notify.ts";
 import { type CommittedJob, findTestClock, getDueSeconds, getJobsConfig } from "./job_settings.ts";
-import { sqlIn, sqlNow } from "./job_sql.ts";
+import { explainTable, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Client or transaction of `@trellis/fn/database`. */
 export interface JobClient {
@@ -53,7 +53,11 @@ function dropRepeated(rows: readonly NewJob[]): readonly NewJob[] {
 
 /** Rows have their ids already, so a repeated insert has no further effect. */
 async function insertAtOnce(client: JobClient, statement: PlainSql): Promise<void> {
-  await withDistSqlRetry(async () => await runSql(client, statement), { idempotent: true });
+  await withDistSqlRetry(async () => await runSql(client, statement), { idempotent: true }).catch(
+    (error) => {
+      throw explainTable(error);
+    },
+  );
 }
 
 /**
@@ -63,7 +67,9 @@ async function insertAtOnce(client: JobClient, statement: PlainSql): Promise<voi
 function insertAhead(client: JobClient, state: TransactionState, statement: PlainSql): void {
   // reported here too: the caller may only see that the transaction was aborted
   sendAhead(client, state, statement).catch((error) =>
-    log("ERROR", "enqueueing failed, the transaction is rolled back", { error })
+    log("ERROR", "enqueueing failed, the transaction is rolled back", {
+      error: explainTable(error),
+    })
   );
 }
 
@@ -253,9 +259,11 @@ const REPLACEMENT: PlainSql = rawSql(
 
 /** Makes the earlier job of a key the new one. Its fence stays, so that an earlier worker cannot end it. */
 function takeOver(
-  { periodSeconds = Infinity, replace }: JobUniqueOptions,
+  { periodSeconds = Infinity, replace, whileQueued }: JobUniqueOptions,
   clock: Clock | undefined,
 ): PlainSql {
+  const update = sql` on conflict ("id") do update set ${REPLACEMENT} where`;
+  if (whileQueued) return sql`${update} e."state" <> 'queued' and e."next_payload" is null`;
   // a job that is replaced has no period unless it is given
   const seconds = replace && periodSeconds === Infinity ? 0 : periodSeconds;
   const isOver = seconds === Infinity
@@ -264,5 +272,5 @@ function takeOver(
   const isReplaced = replace
     ? sql`e."state" in ('queued', 'running', 'dead', 'cancelled')`
     : sql`false`;
-  return sql` on conflict ("id") do update set ${REPLACEMENT} where ${isOver} or ${isReplaced}`;
+  return sql`${update} ${isOver} or ${isReplaced}`;
 }

@@ -1,14 +1,15 @@
 import { wholeNumber } from "../core/function_options.ts";
-import { checkOption, oneOf } from "../core/option_rules.ts";
+import { checkOption, NAME_OPTION, oneOf } from "../core/option_rules.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
+import { getPauseId } from "./job_row.ts";
 import { sqlNow } from "./job_sql.ts";
 import { findTestClock } from "./job_settings.ts";
 
-/** State of a job. */
-export type JobState = "queued" | "running" | "done" | "dead" | "cancelled";
+/** State of a job. A row that is `paused` is no job: while it is in the table, no job of its name begins. */
+export type JobState = "queued" | "running" | "done" | "dead" | "cancelled" | "paused";
 
 /** The states, for checks and messages. */
 export const JOB_STATES = [
@@ -17,6 +18,7 @@ export const JOB_STATES = [
   "done",
   "dead",
   "cancelled",
+  "paused",
 ] as const satisfies JobState[];
 
 /** Job in the table. */
@@ -261,6 +263,52 @@ export async function cancelJobs(
     sql`update "trellis_jobs" set "state" = 'cancelled', "finished_at" = ${now}, "due_at" = ${now} + ${KEPT}
       where ("state" in ('queued', 'dead') or ${isRunning})`,
   );
+}
+
+/**
+ * Pauses the jobs of a name: no worker and no relay begins one until {@link resumeJobs}. Jobs that run end, and jobs can
+ * still be enqueued. `workflow.<name>` pauses the turns of a workflow.
+ *
+ * @param db The client.
+ * @param name Name of the jobs.
+ * @returns `false` if they were paused already.
+ * @throws {ConfigurationError} If it cannot be the name of a job.
+ *
+ * @example
+ * ```ts ignore
+ * await pauseJobs(db, "index-note");
+ * ```
+ */
+export async function pauseJobs(db: DrizzleClient, name: string): Promise<boolean> {
+  checkOption("name", name, NAME_OPTION);
+  const id = await getPauseId(name);
+  const now = sqlNow(findTestClock());
+  // without a time at which it is due, no statement finds it
+  const statement = sql`insert into "trellis_jobs" ("id", "name", "payload", "state", "shard",
+    "position", "enqueued_at", "run_at") values (${id}::uuid, ${name}::text, 'null', 'paused', 0, 0,
+    ${now}, ${now}) on conflict do nothing returning "id"`;
+  const rows = await withDistSqlRetry(() => runSqlRows(db, statement), { idempotent: true });
+  return rows.length > 0;
+}
+
+/**
+ * Lets the jobs of a name begin again after {@link pauseJobs}: those that a queue has delivered meanwhile with the next run of
+ * the relay.
+ *
+ * @param db The client.
+ * @param name Name of the jobs.
+ * @returns `false` if they were not paused.
+ *
+ * @example
+ * ```ts ignore
+ * await resumeJobs(db, "index-note");
+ * ```
+ */
+export async function resumeJobs(db: DrizzleClient, name: string): Promise<boolean> {
+  const id = await getPauseId(name);
+  const statement = sql`delete from "trellis_jobs" where "id" = ${id}::uuid returning "id"`;
+  const rows = await withDistSqlRetry(() => runSqlRows(db, statement), { idempotent: true });
+  return rows.length > 0;
 }
 
 async function change(

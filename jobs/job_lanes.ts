@@ -85,8 +85,13 @@ export class JobLanes {
   async #runLane(): Promise<void> {
     const { runner, claimer } = this.#options;
     for (let leased = await this.#take(); leased !== undefined; leased = await this.#take()) {
+      // without others it runs alone
+      const more = await claimer.claimBatch(leased, runner.getBatchSize(leased) - 1).catch(
+        () => [],
+      );
       const startedMs = performance.now();
-      const recording = this.#count((await runner.run(leased)).outcome);
+      const { outcomes } = await runner.run([leased, ...more]);
+      const recording = Promise.all(outcomes.map((outcome) => this.#count(outcome)));
       this.#isFast = performance.now() - startedMs < FAST_MS;
       if (leased.group === null) continue;
       // the next job of the group can be leased once this one is done

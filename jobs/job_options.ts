@@ -1,4 +1,5 @@
 import type { StandardSchema } from "../env/standard_schema.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import {
   BOOLEAN_OPTION,
@@ -8,6 +9,7 @@ import {
   type OptionRules,
   SCHEMA_OPTION,
 } from "../core/option_rules.ts";
+import { MAX_IDS } from "./job_sql.ts";
 
 /** How often a failed job is run again, and when. */
 export interface JobRetryOptions {
@@ -45,6 +47,12 @@ export interface JobUniqueOptions {
    * @default false: nothing is added
    */
   readonly replace?: boolean;
+  /**
+   * True to make a key unique only while its job waits: a job that runs, runs again afterwards, with the payload of the
+   * first call since it began, and one that has ended is replaced. Not together with `periodSeconds` or `replace`.
+   * @default false
+   */
+  readonly whileQueued?: boolean;
 }
 
 /** Options of `defineJob`. */
@@ -52,6 +60,7 @@ export interface JobOptions<
   TSchema extends StandardSchema,
   TTransaction extends boolean,
   TResult = unknown,
+  TBatch extends number = 1,
 > {
   /** Name of the job in the table: letters, digits, `.`, `_` and `-`. Do not rename it while jobs wait. */
   name: string;
@@ -95,6 +104,13 @@ export interface JobOptions<
    * @default the result is not kept
    */
   result?: StandardSchema<TResult>;
+  /**
+   * Largest number of jobs that one call of the handler gets, 2 to 100: as `jobs`, those that are due when it begins. Jobs
+   * of a batch that failed run alone afterwards, so that a job that always fails holds back no other. Jobs of a group, and
+   * those that SQS delivers, run alone.
+   * @default 1, and the handler gets `payload` and `job`
+   */
+  batchSize?: TBatch;
 }
 
 /** Options of a job with their defaults. */
@@ -119,6 +135,8 @@ export interface JobSettings {
   readonly unique: JobUniqueOptions | undefined;
   /** Schema of the result; `undefined` if it is not kept. */
   readonly result: StandardSchema | undefined;
+  /** Largest number of jobs that one call of the handler gets. */
+  readonly batchSize: number;
 }
 
 const DAY_SECONDS = 86_400;
@@ -137,11 +155,13 @@ const RULES: OptionRules = {
   ],
   unique: OBJECT_OPTION,
   result: SCHEMA_OPTION,
+  batchSize: wholeNumber([1, MAX_IDS, "jobs"]),
 };
 
 const UNIQUE_RULES: OptionRules = {
   periodSeconds: wholeNumber([0, YEAR_SECONDS, "seconds"]),
   replace: BOOLEAN_OPTION,
+  whileQueued: BOOLEAN_OPTION,
 };
 
 const RETRY_RULES: OptionRules = {
@@ -156,7 +176,9 @@ const RETRY_RULES: OptionRules = {
  * @param options The options.
  * @throws {ConfigurationError} If an option is unknown or invalid.
  */
-export function readJobOptions(options: JobOptions<StandardSchema, boolean>): JobSettings {
+export function readJobOptions(
+  options: JobOptions<StandardSchema, boolean, unknown, number>,
+): JobSettings {
   checkOptions("defineJob", options, RULES);
   // a missing name or schema is as wrong as an invalid one
   checkOptions("defineJob", { name: options.name ?? null, schema: options.schema ?? null }, RULES);
@@ -165,6 +187,17 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
   }
   const { unique } = options;
   if (unique !== undefined) checkOptions("defineJob", unique, UNIQUE_RULES, "unique.");
+  if (unique?.whileQueued && (unique.replace || unique.periodSeconds !== undefined)) {
+    throw new ConfigurationError(
+      `unique of the job ${options.name} has whileQueued and another option: leave out replace and periodSeconds`,
+    );
+  }
+  const { batchSize = 1 } = options;
+  if (batchSize > 1 && options.result !== undefined) {
+    throw new ConfigurationError(
+      `The job ${options.name} has batchSize and result: a batch has no result, leave one out`,
+    );
+  }
   const { maxAttempts = 10, baseDelaySeconds = 2, maxDelaySeconds = 900 } = options.retry ?? {};
   return {
     name: options.name,
@@ -176,6 +209,7 @@ export function readJobOptions(options: JobOptions<StandardSchema, boolean>): Jo
     keepSeconds: options.keepSeconds ?? DAY_SECONDS,
     version: options.version ?? 1,
     result: options.result,
-    unique: unique && { periodSeconds: unique.periodSeconds, replace: unique.replace ?? false },
+    batchSize,
+    unique: unique && { replace: false, ...unique },
   };
 }

@@ -247,3 +247,9 @@ export function isJobId(value: unknown): value is string {
 export function isKeyedId(id: string): boolean {
   return id[14] === "8";
 }
+
+/** Returns the id of the row that is in the table while the jobs of a name are paused. */
+export function getPauseId(name: string): Promise<string> {
+  // keys of jobs make ids of two parts
+  return hashToUuid(["paused", name, ""]);
+}

@@ -29,8 +29,8 @@ export interface RunnerOptions {
 
 /** Attempt whose handler has ended. */
 export interface EndedAttempt {
-  /** Resolves when the outcome is recorded; rejects if it could not be. */
-  readonly outcome: Promise<AttemptOutcome>;
+  /** For each job: resolves when the outcome is recorded; rejects if it could not be. */
+  readonly outcomes: readonly Promise<AttemptOutcome>[];
 }
 
 /** Runs leased jobs and records how they ended. */
@@ -56,12 +56,13 @@ export class JobRunner {
   }
 
   /**
-   * Runs one attempt. Never throws: a failure is an outcome.
+   * Runs one attempt of a job, or of a batch. Never throws: a failure is an outcome.
    *
-   * @param leased The job.
+   * @param batch The job, or the jobs of a batch.
    * @returns The attempt, once its handler has ended. Outcomes of several attempts are recorded together.
    */
-  async run(leased: LeasedJob): Promise<EndedAttempt> {
+  async run(batch: readonly LeasedJob[]): Promise<EndedAttempt> {
+    const [leased] = batch;
     const job = this.#jobs.get(leased.name)!;
     let failure: { error: unknown } | undefined;
     let result: string | undefined;
@@ -70,18 +71,20 @@ export class JobRunner {
       if (leased.attempts > job.settings.maxAttempts) {
         throw new PermanentJobError("The worker of the last attempt ended before the attempt did");
       }
-      result = await this.#attempts.get(leased.name)!(leased);
+      result = await this.#attempts.get(leased.name)!(batch);
     } catch (error) {
       failure = { error };
     }
-    const outcome = this.#record(job, leased, {
-      failure,
-      result,
-      durationMs: Math.round((performance.now() - startedMs) * 1000) / 1000,
-    });
-    // the caller may look at it later
-    outcome.catch(() => {});
-    return { outcome };
+    const durationMs = Math.round((performance.now() - startedMs) * 1000) / 1000;
+    const outcomes = batch.map((each) => this.#record(job, each, { failure, result, durationMs }));
+    // the caller may look at them later
+    for (const outcome of outcomes) outcome.catch(() => {});
+    return { outcomes };
+  }
+
+  /** Returns how many jobs one call of the handler gets with this one. */
+  getBatchSize({ name }: LeasedJob): number {
+    return this.#jobs.get(name)!.settings.batchSize;
   }
 
   async #record(

@@ -1,5 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { hasSqlState } from "../errors/driver_error.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /**
  * Returns the current time as SQL: the database's, so that workers need no equal clocks. It is the time at
@@ -31,4 +33,24 @@ export function listIds(ids: readonly string[]): PlainSql {
   const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
   const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
   return joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
+}
+
+/** SQLSTATEs of a missing table and of a missing column. */
+const MISSING = ["42P01", "42703"];
+
+/**
+ * Returns what to do about the error of a statement of this package: the table is missing or was created by an earlier
+ * release.
+ *
+ * @param error The error.
+ * @param feature What the table is for.
+ * @returns A ConfigurationError; the error itself if it is another one.
+ */
+export function explainTable(error: unknown, feature: "jobs" | "workflows" = "jobs"): unknown {
+  if (!hasSqlState(error, MISSING)) return error;
+  return new ConfigurationError(
+    `The table trellis_${feature} does not exist, or is that of an earlier release: write a migration with ` +
+      `\`trellis db tables ${feature} > migrations/<number>_${feature}.sql\`, and apply it`,
+    { cause: error },
+  );
 }

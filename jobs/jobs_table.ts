@@ -32,7 +32,7 @@ export type JobsTableColumns = {
   name: NotNull<PgTextBuilderInitial<"name", [string, ...string[]]>>;
   /** JSON of the payload. */
   payload: NotNull<PgTextBuilderInitial<"payload", [string, ...string[]]>>;
-  /** `queued`, `running`, `done`, `dead` or `cancelled`. */
+  /** `queued`, `running`, `done`, `dead` or `cancelled`; `paused` in the row that pauses a name. */
   state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
   /** Part of the table: 0 to 15, -4 to -1 with a high priority, 16 to 19 with a low one. */
   shard: NotNull<PgIntegerBuilderInitial<"shard">>;
@@ -78,8 +78,10 @@ export type JobsTable = PgTableWithColumns<{
   dialect: "pg";
 }>;
 
-const instant = <TName extends string>(name: TName): PgTimestampBuilderInitial<TName> =>
-  timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
+/** Declares a column of a time with its time zone, for the tables of jobs and workflows. */
+export function instant<TName extends string>(name: TName): PgTimestampBuilderInitial<TName> {
+  return timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
+}
 
 /**
  * The table of jobs for drizzle, as `JOBS_MIGRATION_SQL` creates it: export it from your schema, so that
@@ -124,7 +126,7 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   nextPayload: text("next_payload"),
   nextRunAt: instant("next_run_at"),
 }, (table) => [
-  index("trellis_jobs_ready_idx").on(table.shard, table.dueAt)
+  index("trellis_jobs_waiting_idx").on(table.name, table.shard, table.dueAt)
     .where(sql`${table.finishedAt} IS NULL`),
   index("trellis_jobs_finished_idx").on(table.shard, table.dueAt)
     .where(sql`${table.finishedAt} IS NOT NULL`),

@@ -14,6 +14,7 @@ interface WatchedJob {
   readonly lease: JobLease;
   readonly abort: AbortController;
   readonly startedMs: number;
+  readonly onLook: (() => Promise<void>) | undefined;
 }
 
 interface StateRow extends Record<string, unknown> {
@@ -44,13 +45,15 @@ export class LeaseWatch {
    * @param lease The lease.
    * @param signal Signal of the attempt.
    * @param handle Calls the handler.
+   * @param onLook Called at each look at the job.
    */
   async run<T>(
     lease: JobLease,
     signal: AbortSignal,
     handle: (signal: AbortSignal) => Promise<T>,
+    onLook?: () => Promise<void>,
   ): Promise<T> {
-    const job = { lease, abort: new AbortController(), startedMs: performance.now() };
+    const job = { lease, abort: new AbortController(), startedMs: performance.now(), onLook };
     this.#jobs.add(job);
     this.#lookLater();
     const forget = () => this.#forget(job);
@@ -83,6 +86,7 @@ export class LeaseWatch {
       for (let at = 0; at < long.length; at += MAX_IDS) {
         await this.#check(long.slice(at, at + MAX_IDS));
       }
+      for (const { onLook } of long) await onLook?.();
     } catch (error) {
       log("WARN", "the jobs that run were not looked at, the worker tries again", { error });
     }

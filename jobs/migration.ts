@@ -8,7 +8,7 @@
  * ```ts
  * import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
  *
- * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 12
+ * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 13
  * ```
  */
 export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
@@ -35,13 +35,15 @@ export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "next_run_at" timestamp with time zone
 );
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;
+CREATE INDEX IF NOT EXISTS "trellis_jobs_waiting_idx" ON "trellis_jobs" ("name","shard","due_at") WHERE "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_finished_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NOT NULL;
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_group_order_idx" ON "trellis_jobs" ("group_key","enqueued_at","position","id") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trellis_jobs" ("group_key") WHERE "group_key" IS NOT NULL AND "state" = 'running';
+--> statement-breakpoint
+DROP INDEX IF EXISTS "trellis_jobs_ready_idx";
 --> statement-breakpoint
 DROP INDEX IF EXISTS "trellis_jobs_due_idx";
 --> statement-breakpoint

@@ -25,14 +25,19 @@
  */
 export {
   type AnyJob,
+  type BatchedJob,
+  type BatchFacts,
   defineJob,
   type EnqueueManyOptions,
+  type FailedJob,
   type Job,
+  type JobFacts,
   type JobHandler,
   type JobHandlerParams,
   type JobInput,
   type JobOutput,
   type LeasedAttempt,
+  type OwnedLease,
   type RunningJob,
 } from "./define_job.ts";
 export type { JobClient } from "./enqueue.ts";
@@ -63,6 +68,8 @@ export {
   type JobWithPayload,
   listJobs,
   type ListJobsOptions,
+  pauseJobs,
+  resumeJobs,
   retryJobs,
 } from "./job_admin.ts";
 export {

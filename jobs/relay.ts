@@ -1,6 +1,6 @@
 import type { Clock } from "../core/async/clock.ts";
 import { remainingMs } from "../core/request_context.ts";
-import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, runSqlRows } from "../database/session/run_sql.ts";
@@ -8,12 +8,12 @@ import type { QueryResult } from "../database/session/drizzle_client.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
-import { isDue } from "./claim.ts";
+import { atPlaces, type DueOptions, seekName, selectDue, type SoughtName } from "./claim.ts";
 import type { JobCounts } from "./job_lanes.ts";
 import { JOB_SHARDS, SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
-import { sqlNow } from "./job_sql.ts";
+import { explainTable, sqlNow } from "./job_sql.ts";
 
 /** What a relay needs. */
 export interface RelayOptions {
@@ -49,6 +49,8 @@ export interface RelayResult {
 }
 
 const TAKEN = 200;
+/** A relay hands over jobs of all versions. */
+const MAX_VERSION = 2 ** 31 - 1;
 const REMOVED = 1000;
 /** Time that is left for the last statements. */
 const MARGIN_MS = 3000;
@@ -62,14 +64,19 @@ const MARGIN_MS = 3000;
 export async function runRelay(options: RelayOptions): Promise<RelayResult> {
   const { getDb, schedules, clock, delivery, runDue, hasMetrics = true } = options;
   const db = await getDb();
-  await enqueueSchedules(db, schedules, clock);
-  const delivered = delivery === undefined || delivery.isOutside
-    ? await runJobs(runDue)
-    : await deliverDue(db, options);
-  const removed = await removeOld(db, clock);
-  const gauges = await readGauges(db, clock);
-  if (hasMetrics) addGauges(gauges);
-  return { delivered, removed, ...gauges };
+  try {
+    await enqueueSchedules(db, schedules, clock);
+    const names = await listNames(db);
+    const delivered = delivery === undefined || delivery.isOutside
+      ? await runJobs(runDue)
+      : await deliverDue(db, names, options);
+    const removed = await removeOld(db, clock);
+    const gauges = await readGauges(db, names, clock);
+    if (hasMetrics) addGauges(gauges);
+    return { delivered, removed, ...gauges };
+  } catch (error) {
+    throw explainTable(error);
+  }
 }
 
 function addGauges({ oldestSeconds, dead }: Pick<RelayResult, "oldestSeconds" | "dead">): void {
@@ -95,9 +102,24 @@ interface TakenRow extends Record<string, unknown> {
   delay_seconds: number | string;
 }
 
+/** Lists the names of the jobs that have not ended. */
+async function listNames(db: DrizzleClient): Promise<SoughtName[]> {
+  const names: SoughtName[] = [];
+  for (let last = "";;) {
+    const [{ name }] = await runSqlRows<{ name: string | null }>(
+      db,
+      sql`select min("name") as name from "trellis_jobs" where "finished_at" is null and "name" > ${last}`,
+    );
+    if (name === null) return names;
+    names.push(await seekName(name, MAX_VERSION));
+    last = name;
+  }
+}
+
 /** A job that was taken and not delivered is due again after the grace period. */
 async function deliverDue(
   db: DrizzleClient,
+  names: readonly SoughtName[],
   { delivery, clock, random }: RelayOptions,
 ): Promise<number> {
   const { graceSeconds } = delivery!;
@@ -105,7 +127,8 @@ async function deliverDue(
   let delivered = 0;
   for (const before of first === 0 ? [false] : [false, true]) {
     for (let taken = TAKEN; taken === TAKEN && remainingMs() > MARGIN_MS;) {
-      const statement = buildTakeDue({ first, before, limit: TAKEN, graceSeconds, clock });
+      const due = { first, before, limit: TAKEN, clock };
+      const statement = buildTakeDue(names, { ...due, graceSeconds });
       const rows = await withDistSqlRetry(() => runSqlRows<TakenRow>(db, statement));
       taken = rows.length;
       delivered += taken;
@@ -139,11 +162,12 @@ async function removeOld(db: DrizzleClient, clock: Clock | undefined): Promise<n
 
 async function readGauges(
   db: DrizzleClient,
+  names: readonly SoughtName[],
   clock: Clock | undefined,
 ): Promise<Pick<RelayResult, "oldestSeconds" | "dead">> {
   const [row] = await runSqlRows<{ oldest_seconds: unknown; dead: unknown }>(
     db,
-    buildGauges(clock),
+    buildGauges(names, clock),
   );
   return { oldestSeconds: Math.max(0, Number(row.oldest_seconds ?? 0)), dead: Number(row.dead) };
 }
@@ -193,30 +217,19 @@ async function enqueueLast(db: DrizzleClient, schedule: JobSchedule, now: Date):
  * Builds the statement that takes due jobs for delivery, so that no other relay delivers them before
  * `graceSeconds` have passed. A job whose worker died is free again.
  *
- * @param first Shard to begin with.
- * @param before True for the shards before it.
- * @param limit Maximum number of jobs.
- * @param graceSeconds Time until the next delivery.
- * @param clock Clock of a test.
+ * @param names The names of the jobs.
+ * @param options Shards, limit and clock, and the time until the next delivery.
  */
 export function buildTakeDue(
-  { first, before, limit, graceSeconds, clock }: {
-    first: number;
-    before: boolean;
-    limit: number;
-    graceSeconds: number;
-    clock: Clock | undefined;
-  },
+  names: readonly SoughtName[],
+  { graceSeconds, ...due }: DueOptions & { graceSeconds: number },
 ): PlainSql {
+  const now = sqlNow(due.clock);
   return sql`update "trellis_jobs" t set "state" = 'queued',
-    "due_at" = greatest(t."run_at", ${
-    sqlNow(clock)
-  }) + ${graceSeconds}::float8 * interval '1 second'
-  where t."id" = any(array(
-    select j."id" from "trellis_jobs" j where ${isDue(first, before, clock)}
-    limit ${limit} for update skip locked))
+    "due_at" = greatest(t."run_at", ${now}) + ${graceSeconds}::float8 * interval '1 second'
+  where t."id" = any(array(${selectDue(names, due, sql`true`)}))
   returning t."id", t."name", t."group_key", t."correlation_id",
-    extract(epoch from t."run_at" - ${sqlNow(clock)}) as delay_seconds`;
+    extract(epoch from t."run_at" - ${now}) as delay_seconds`;
 }
 
 const EACH_SHARD: readonly number[] = Object.values(SHARDS).flat();
@@ -237,25 +250,23 @@ export function buildRemoveOld(limit: number, clock: Clock | undefined): PlainSq
       and j."state" in ('done', 'cancelled') limit ${limit} for update skip locked))`;
 }
 
-/** Rows of each shard that count for the age: those that were due first. */
-const SAMPLED = 100;
+/** Rows of each name in a shard that count for the age: those that were due first. */
+const SAMPLED = 20;
 
 /**
- * Builds the statement that reads how long the oldest job has been waiting, in seconds, and how many
- * jobs are dead.
+ * Builds the statement that reads how long the oldest job that is not paused has been waiting, in seconds, and how
+ * many jobs are dead.
  *
+ * @param names The names of the jobs.
  * @param clock Clock of a test.
  */
-export function buildGauges(clock: Clock | undefined): PlainSql {
+export function buildGauges(names: readonly SoughtName[], clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
-  const limit = rawSql(String(SAMPLED));
-  const oldest = EACH_SHARD.map((shard) =>
-    sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j
-    where j."shard" = ${rawSql(String(shard))} and j."due_at" is not null
-    and j."finished_at" is null order by j."due_at" limit ${limit}) o
-    where o."run_at" <= ${now})`
-  );
-  return sql`select extract(epoch from ${now} - least(${joinSql(oldest, ", ")}))
+  const oldest = sql`select j."run_at" from "trellis_jobs" j where j."name" = p."name"
+    and j."shard" = p."shard" and j."due_at" is not null and j."finished_at" is null
+    order by j."due_at" limit ${rawSql(String(SAMPLED))}`;
+  return sql`select extract(epoch from ${now} - (
+    select min(d."run_at") from ${atPlaces(names, EACH_SHARD, oldest)} and d."run_at" <= ${now}))
     as oldest_seconds, (select count(*) from "trellis_jobs"
     where "shard" in (${ALL_SHARDS}) and "due_at" is null and "finished_at" is not null
     and "state" = 'dead') as dead`;

@@ -22,7 +22,7 @@ import { currentInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";
 import type { LeasedJob } from "./claim.ts";
-import type { AnyJob, JobHandlerParams, RunningJob } from "./define_job.ts";
+import type { AnyJob, BatchedJob, JobHandlerParams, RunningJob } from "./define_job.ts";
 import { buildFinish, buildProgress, buildResult, type JobLease } from "./finish.ts";
 import {
   JobBusyError,
@@ -33,8 +33,8 @@ import {
 import { serializePayload } from "./job_row.ts";
 import type { LeaseWatch } from "./lease_watch.ts";
 
-/** Runs one attempt of a job, and returns the JSON of its result if it is kept; rejects if it failed. */
-export type AttemptRunner = (leased: LeasedJob) => Promise<string | undefined>;
+/** Runs one attempt of a job, or of a batch, and returns the JSON of its result if it is kept; rejects if it failed. */
+export type AttemptRunner = (batch: readonly LeasedJob[]) => Promise<string | undefined>;
 
 /** What attempts need. */
 export interface AttemptOptions {
@@ -52,11 +52,12 @@ export interface AttemptOptions {
 
 const NO_SIGNAL: AbortSignal = new AbortController().signal;
 
-const JOB_READER: EventReader<LeasedJob> = {
+/** A batch belongs to the trace of its first job. */
+const JOB_READER: EventReader<readonly LeasedJob[]> = {
   subject: "job",
-  getCorrelationId: ({ id, correlationId }) => correlationId ?? id,
-  getTraceContext: ({ traceParent }) => parseTraceparent(traceParent),
-  describeSpan: ({ id, name }) => ({
+  getCorrelationId: ([{ id, correlationId }]) => correlationId ?? id,
+  getTraceContext: ([{ traceParent }]) => parseTraceparent(traceParent),
+  describeSpan: ([{ id, name }]) => ({
     kind: "consumer",
     attributes: {
       "faas.trigger": "pubsub",
@@ -67,7 +68,12 @@ const JOB_READER: EventReader<LeasedJob> = {
       "messaging.message.id": id,
     },
   }),
-  toLoggable: ({ id, name, attempts }) => ({ id, name, attempts }),
+  toLoggable: ([{ id, name, attempts }, ...others]) => ({
+    id,
+    name,
+    attempts,
+    ...(others.length > 0 && { jobs: others.length + 1 }),
+  }),
 };
 
 /**
@@ -82,31 +88,42 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
   /** Jobs whose handler has not ended, also after its time was up. */
   const active = new Set<string>();
 
-  async function callHandler(
-    params: JobHandlerParams<unknown, boolean>,
-  ): Promise<string | undefined> {
-    const { id } = params.job;
-    active.add(id);
-    try {
-      const result = await job.handler(params);
-      return settings.result && await serializeResult(job, settings.result, result);
-    } finally {
-      active.delete(id);
-    }
-  }
-
   async function attempt(
-    leased: LeasedJob,
+    batch: readonly LeasedJob[],
     _context: LambdaContext,
     metadata: WrapperMetadata,
   ): Promise<string | undefined> {
-    if (active.has(leased.id)) throw new JobBusyError(leased.id);
-    const params = await readParams(job, leased, metadata, options);
+    const [leased] = batch;
+    for (const { id } of batch) if (active.has(id)) throw new JobBusyError(id);
+    const all = await Promise.all(batch.map((each) => readParams(job, each, metadata, options)));
+    const [params] = all;
+
+    async function callHandler(
+      running: JobHandlerParams<unknown, boolean>,
+    ): Promise<string | undefined> {
+      for (const { id } of batch) active.add(id);
+      try {
+        const result = await job.handler(
+          settings.batchSize === 1 ? running : toBatch(running, all),
+        );
+        return settings.result && await serializeResult(job, settings.result, result);
+      } finally {
+        for (const { id } of batch) active.delete(id);
+      }
+    }
+
     try {
       if (job.runLeased !== undefined) {
-        await job.runLeased({ ...options, lease: leased, params });
+        const { watch } = options;
+        await job.runLeased({
+          ...options,
+          lease: leased,
+          params,
+          watch: (work, onLook) => watch.run(leased, params.signal, work, onLook),
+        });
         return undefined;
       }
+      if (!settings.transaction && settings.batchSize > 1) return await callHandler(params);
       if (!settings.transaction) {
         return await options.watch.run(
           leased,
@@ -114,13 +131,13 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
           (signal) => callHandler({ ...params, signal }),
         );
       }
-      return await attemptInTransaction({ job, leased, params, callHandler }, options);
+      return await attemptInTransaction({ job, batch, params, callHandler }, options);
     } catch (error) {
       throw toServerError(error);
     }
   }
 
-  const observed: LambdaHandler<LeasedJob, string | undefined> = observeHandler(
+  const observed: LambdaHandler<readonly LeasedJob[], string | undefined> = observeHandler(
     attempt,
     {
       operationName: job.jobName,
@@ -132,9 +149,26 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
     job.jobName,
   );
 
-  return function runAttempt(leased: LeasedJob): Promise<string | undefined> {
-    return observed(leased, createContext(leased, settings.timeoutMs));
+  return function runAttempt(batch: readonly LeasedJob[]): Promise<string | undefined> {
+    return observed(batch, createContext(batch[0], settings.timeoutMs));
   };
+}
+
+/** Turns the arguments of the handlers of single jobs into those of the handler of a batch. */
+function toBatch(
+  { payload: _payload, job: _job, idempotencyKey: _key, ...shared }: JobHandlerParams<
+    unknown,
+    boolean
+  >,
+  all: readonly JobHandlerParams<unknown, false>[],
+): JobHandlerParams<unknown, boolean, 2> {
+  const jobs = all.map(({ payload, job: { id, attempt, enqueuedAt } }): BatchedJob => ({
+    payload,
+    id,
+    attempt,
+    enqueuedAt,
+  }));
+  return { ...shared, jobs };
 }
 
 /** Parses the payload. */
@@ -219,9 +253,9 @@ function createReport(
  * row, so that no other worker can lease the job while this transaction runs, however long it takes.
  */
 async function attemptInTransaction(
-  { job, leased, params, callHandler }: {
+  { job, batch, params, callHandler }: {
     job: AnyJob;
-    leased: LeasedJob;
+    batch: readonly LeasedJob[];
     params: JobHandlerParams<unknown, false>;
     callHandler: (params: JobHandlerParams<unknown, true>) => Promise<string | undefined>;
   },
@@ -230,32 +264,35 @@ async function attemptInTransaction(
   const { keepSeconds } = job.settings;
   return await withDistSqlRetry(async () =>
     await withTransaction(await getDb(), async (tx: TransactionClient) => {
-      const marking = markDone(tx, leased, keepSeconds, clock);
+      const marking = markDone(tx, batch, keepSeconds, clock);
       const work = Promise.all([callHandler({ ...params, tx }), marking]);
       const [result] = await Promise.race([work, rejectOnAbort(params.signal)]);
-      if (result !== undefined) await runSql(tx, buildResult(leased.id, result));
+      if (result !== undefined) await runSql(tx, buildResult(batch[0].id, result));
       return result;
     })
   );
 }
 
 /**
- * Marks a job as done in a transaction.
+ * Marks a job, or all jobs of a batch, as done in a transaction.
  *
  * @param tx The transaction.
- * @param lease The lease.
+ * @param leases The leases, which have the same number.
  * @param keepSeconds Seconds that the row is kept.
  * @param clock Clock of a test.
- * @throws {JobLeaseLostError} If another worker has leased the job.
+ * @throws {JobLeaseLostError} If another worker has leased a job.
  */
 export async function markDone(
   tx: TransactionClient,
-  { id, fence }: JobLease,
+  leases: readonly JobLease[],
   keepSeconds: number,
   clock: Clock | undefined,
 ): Promise<void> {
-  const statement = buildFinish({ ids: [id], fence, keepSeconds }, clock);
-  if ((await runSqlRows(tx, statement)).length === 0) throw new JobLeaseLostError(id);
+  const [{ fence }] = leases;
+  const statement = buildFinish({ ids: leases.map(({ id }) => id), fence, keepSeconds }, clock);
+  const done = new Set((await runSqlRows<{ id: string }>(tx, statement)).map(({ id }) => id));
+  const lost = leases.find(({ id }) => !done.has(id));
+  if (lost !== undefined) throw new JobLeaseLostError(lost.id);
 }
 
 /** The deadline is that of the attempt, or of the function that runs the worker. */

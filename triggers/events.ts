@@ -26,6 +26,12 @@
  */
 import * as z from "zod";
 import { decodeBase64 } from "../core/http/base64.ts";
+import {
+  readChange,
+  type S3EventBridgeEvent,
+  type S3Record,
+  type StorageChange,
+} from "../core/triggers/storage_events.ts";
 
 export {
   type CognitoChallenge,
@@ -43,6 +49,8 @@ export {
   type CognitoUserRequest,
   CognitoVerifyAuthChallengeEvent,
 } from "./cognito_events.ts";
+
+export type { StorageChange } from "../core/triggers/storage_events.ts";
 
 const Texts = z.record(z.string(), z.string());
 
@@ -553,3 +561,44 @@ export const VpcLatticeEvent: z.ZodType<VpcLatticeEvent> = z.looseObject({
     identity: Values.optional(),
   }),
 });
+
+const NotifiedObject = z.looseObject({ key: z.string() });
+const NotifiedBucket = z.looseObject({ name: z.string() });
+
+/**
+ * Schema of a notification of S3 that comes as the message of a queue or topic: the changes of objects, as `defineStorageHandler`
+ * gives them. Keys are decoded. The test that S3 sends when notifications are configured has no changes. For S3 through a topic in a
+ * queue, set `envelope: "topic"`.
+ *
+ * @example
+ * ```ts
+ * import { createLambdaContext, createQueueEvent, createStorageEvent } from "@trellis/fn/testing";
+ * import { defineQueueHandler } from "@trellis/fn/triggers";
+ * import { StorageNotification } from "@trellis/fn/triggers/events";
+ *
+ * export const handler = defineQueueHandler({
+ *   schema: StorageNotification,
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function scaleImages({ body }) {
+ *   for (const { bucket, key, change } of body) console.log(bucket, key, change); // photos a b.jpg created
+ * });
+ *
+ * const body = createStorageEvent([{ bucket: "photos", key: "a b.jpg" }]);
+ * await handler(createQueueEvent([{ body }]), createLambdaContext());
+ * ```
+ */
+export const StorageNotification: z.ZodType<StorageChange[]> = z.union([
+  z.looseObject({
+    Records: z.array(z.looseObject({
+      eventName: z.string(),
+      s3: z.looseObject({ bucket: NotifiedBucket, object: NotifiedObject }),
+    })),
+  }).transform(({ Records }) => Records.map((each) => readChange(each as unknown as S3Record))),
+  z.looseObject({
+    source: z.literal("aws.s3"),
+    "detail-type": z.string(),
+    detail: z.looseObject({ bucket: NotifiedBucket, object: NotifiedObject }),
+  }).transform((event) => [readChange(event as unknown as S3EventBridgeEvent)]),
+  z.looseObject({ Service: z.string(), Event: z.literal("s3:TestEvent") }).transform(() => []),
+]);

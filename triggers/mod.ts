@@ -113,6 +113,7 @@ export type {
   S3EventBridgeEvent,
   S3Record,
   S3TestEvent,
+  StorageChange,
 } from "../core/triggers/storage_events.ts";
 export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
 export type {

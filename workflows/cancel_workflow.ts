@@ -7,7 +7,7 @@ import { createTurnJob, getChildId, inTransaction } from "./start_workflow.ts";
 
 /**
  * Cancels a workflow, in the transaction of the client: a turn takes back the steps that have an `undo`, the last one
- * first, and cancels the child workflows. A step that runs ends first.
+ * first, and cancels the child workflows. A step that runs ends first: its `signal` is aborted within about 5 seconds.
  *
  * @param client A transaction's client; or a client.
  * @param id The workflow.
@@ -22,8 +22,8 @@ export async function cancelWorkflow(client: JobClient, id: string): Promise<boo
   return await inTransaction(client, async (tx) => {
     const [workflow] = await runSqlRows<{ name: string }>(
       tx,
-      sql`update "trellis_workflows" set "mode" = 'cancel', "state" = 'running'
-      where "id" = ${id}::uuid and "finished_at" is null returning "name"`,
+      sql`update "trellis_workflows" set "mode" = 'cancel', "state" = 'running',
+      "finished_at" = null where "id" = ${id}::uuid and ("finished_at" is null or "mode" = 'lost') returning "name"`,
     );
     if (workflow === undefined) return false;
     await insertJobs(tx, [await createTurnJob(workflow.name, { id })]);

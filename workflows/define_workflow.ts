@@ -177,6 +177,6 @@ function createWorkerJob(definition: WorkflowDefinition): AnyJob {
     enqueue: refuse,
     enqueueMany: refuse,
     waitFor: refuse,
-    runLeased: createTurnRunner(definition),
+    ...createTurnRunner(definition),
   };
 }

@@ -37,8 +37,11 @@ export interface Entry {
   readonly finishedMs: number | null;
 }
 
-/** How a workflow goes on: `undo` after a failure, `cancel` after a request. Both take steps back. */
-export type WorkflowMode = "run" | "undo" | "cancel";
+/**
+ * How a workflow goes on: `undo` after a failure, `cancel` after a request. Both take steps back. One that is `lost` has
+ * failed because its turns did: nothing was taken back.
+ */
+export type WorkflowMode = "run" | "undo" | "cancel" | "lost";
 
 /** Row of a workflow that a turn reads. */
 export interface WorkflowRow {
@@ -220,4 +223,22 @@ export function writeResult(what: string, value: unknown): string | null {
 /** Reads a result that {@link writeResult} has written. */
 export function readResult(text: string | null): unknown {
   return text === null ? undefined : JSON.parse(text);
+}
+
+const MAX_NAME = 200;
+
+/**
+ * Checks the name of a step or signal.
+ *
+ * @param what What has the name, for the message.
+ * @param name The name.
+ * @throws {WorkflowCodeError} If it is empty or too long.
+ */
+export function checkName(what: string, name: unknown): void {
+  if (typeof name === "string" && name !== "" && name.length <= MAX_NAME && !name.includes("\0")) {
+    return;
+  }
+  throw new WorkflowCodeError(
+    `The name of a ${what} must be a text of 1 to ${MAX_NAME} characters`,
+  );
 }

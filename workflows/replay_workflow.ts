@@ -50,7 +50,8 @@ export async function replayWorkflow(
     due: undefined,
     db: undefined,
     clock,
-    signal: new AbortController().signal,
+    signal: NEVER,
+    cancelling: NEVER,
     metadata: { ...NO_METADATA, correlationId: id, requestId: id, operationName: definition.name },
   });
   const outcome = await turn.run();
@@ -59,4 +60,5 @@ export async function replayWorkflow(
   return { fits: reason === undefined, reason };
 }
 
+const NEVER = new AbortController().signal;
 const NO_METADATA = { traceId: undefined, coldStart: false };

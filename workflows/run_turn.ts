@@ -5,12 +5,14 @@ import { runSql, runSqlRows } from "../database/session/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
 import { hashToUuid } from "../core/digest.ts";
 import { sql } from "../database/session/plain_sql.ts";
+import { findInCauseChain } from "../errors/cause_chain.ts";
 import { describeFailure } from "../jobs/end_attempt.ts";
 import { insertJobs } from "../jobs/enqueue.ts";
 import { cancelJobs } from "../jobs/job_admin.ts";
-import { JobLeaseLostError, JobMisfitError } from "../jobs/job_errors.ts";
+import { JobCancelledError, JobMisfitError } from "../jobs/job_errors.ts";
+import { isJobId } from "../jobs/job_row.ts";
 import { sqlNow } from "../jobs/job_sql.ts";
-import type { AnyJob } from "../jobs/define_job.ts";
+import type { AnyJob, LeasedAttempt, OwnedLease } from "../jobs/define_job.ts";
 import { markDone } from "../jobs/run_attempt.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
@@ -48,59 +50,108 @@ interface Ending {
   readonly state: "done" | "failed" | "cancelled" | "stopped";
   readonly output: string | null;
   readonly error: string | null;
+  /** How it goes on if it is retried. */
+  readonly mode: WorkflowMode;
 }
 
 /**
- * Creates the function that runs the jobs of a workflow.
+ * Creates the functions that run the jobs of a workflow, and that end the workflow after the last attempt of a job.
  *
  * @param definition The workflow.
  */
-export function createTurnRunner(definition: WorkflowDefinition): NonNullable<AnyJob["runLeased"]> {
-  const { keepSeconds, maxAttempts } = definition.settings;
-  return async function runTurn({ lease, params, getDb, clock, metrics }) {
-    const { payload, signal, metadata, job: { attempt } } = params;
-    const job: TurnJob = {
-      definition,
-      payload: payload as TurnPayload,
-      db: await getDb(),
-      clock,
-      end: (tx) => markDone(tx, lease, keepSeconds, clock),
-    };
-    const { timer, remove } = job.payload;
-    if (timer !== undefined) return await enqueueTurn(job, timer);
-    if (remove === true) return await removeWorkflow(job);
-    const row = await readWorkflow(job.db, job.payload.id, clock);
-    if (row === undefined || row.state !== "running" || row.name !== definition.name) {
-      return await write(job, job.end);
-    }
-    const { version } = definition;
-    if (row.version > version) {
-      const message =
-        `The workflow was started by version ${row.version}, this is version ${version}`;
-      throw new JobMisfitError(message);
-    }
-    try {
-      await runWorkflow(job, row, { signal, metadata, metrics });
-    } catch (error) {
-      if (error instanceof JobLeaseLostError || attempt < maxAttempts) throw error;
-      // nothing would wake it any more
-      const ending: Ending = { state: "stopped", output: null, error: describeFailure(error) };
-      if (!await endWorkflow(job, row, { turn: undefined, ending })) throw error;
-      report(row, ending, metrics);
-    }
+export function createTurnRunner(
+  definition: WorkflowDefinition,
+): Required<Pick<AnyJob, "runLeased" | "giveUp">> {
+  async function openJob(
+    { lease, getDb, clock }: OwnedLease,
+    payload: TurnPayload,
+  ): Promise<TurnJob> {
+    const { keepSeconds } = definition.settings;
+    const end = (tx: TransactionClient) => markDone(tx, [lease], keepSeconds, clock);
+    return { definition, payload, db: await getDb(), clock, end };
+  }
+
+  /** Returns the workflow of a job, or ends the job: the workflow does not run. */
+  async function readRunning(job: TurnJob): Promise<WorkflowRow | undefined> {
+    const row = await readWorkflow(job.db, job.payload.id, job.clock);
+    if (row?.state === "running" && row.name === definition.name) return row;
+    await write(job, job.end);
+  }
+
+  return {
+    async runLeased(attempt): Promise<void> {
+      const job = await openJob(attempt, attempt.params.payload as TurnPayload);
+      const { timer, remove } = job.payload;
+      if (timer !== undefined) return await enqueueTurn(job, timer);
+      if (remove === true) return await removeWorkflow(job);
+      const row = await readRunning(job);
+      if (row === undefined) return;
+      const { version } = definition;
+      if (row.version > version) {
+        const message =
+          `The workflow was started by version ${row.version}, this is version ${version}`;
+        throw new JobMisfitError(message);
+      }
+      await runWorkflow(job, row, attempt);
+    },
+
+    async giveUp(failed): Promise<boolean> {
+      const { payload, error, metrics } = failed;
+      const turn = JSON.parse(payload) as TurnPayload | null;
+      if (!isJobId(turn?.id) || turn.remove === true) return false;
+      const job = await openJob(failed, turn);
+      const row = await readRunning(job);
+      if (row === undefined) return true;
+      // a newer release has started it, or its undo is lost: it can go on
+      const canGoOn = row.mode !== "run" ||
+        findInCauseChain(error, (link) => link instanceof JobMisfitError) !== undefined;
+      const ending: Ending = {
+        state: canGoOn ? "stopped" : "failed",
+        mode: canGoOn ? row.mode : "lost",
+        output: null,
+        error: describeStop(error, row.mode, row.error),
+      };
+      if (await endWorkflow(job, row, { turn: undefined, ending })) report(row, ending, metrics);
+      // the turn that cancels it has been enqueued
+      else await write(job, job.end);
+      return true;
+    },
   };
 }
 
 async function runWorkflow(
   job: TurnJob,
   row: WorkflowRow,
-  { metrics, ...context }: Pick<ConstructorParameters<typeof Turn>[0], "signal" | "metadata"> & {
-    readonly metrics: boolean;
-  },
+  { metrics, params, watch }: LeasedAttempt,
 ): Promise<void> {
   const { definition, db, clock, payload } = job;
   const entries = await readEntries(db, row.id);
-  const turn = new Turn({ definition, row, entries, due: payload.due, db, clock, ...context });
+  const cancel = new AbortController();
+  await watch(async (signal) => {
+    const turn = new Turn({
+      definition,
+      row,
+      entries,
+      due: payload.due,
+      db,
+      clock,
+      signal,
+      cancelling: cancel.signal,
+      metadata: params.metadata,
+    });
+    await runTurn(job, row, turn, metrics);
+  }, async () => {
+    const { mode } = await readWorkflow(db, row.id, clock) ?? {};
+    if (mode === "cancel") cancel.abort(new JobCancelledError(row.id));
+  });
+}
+
+async function runTurn(
+  job: TurnJob,
+  row: WorkflowRow,
+  turn: Turn,
+  metrics: boolean,
+): Promise<void> {
   let outcome: Outcome = await turn.run();
   let { mode, error } = row;
   if (outcome.kind === "failed" && mode === "run") {
@@ -114,23 +165,26 @@ async function runWorkflow(
   }
   if (outcome.kind === "broken") throw outcome.error;
   if (outcome.kind === "suspended") return await suspend(job, turn);
+  // without an undo, the table does not know of the way back
+  const known = turn.hasUndos && mode === "undo" ? mode : row.mode;
+  const kept = { mode: known, output: null, error };
   const ending: Ending = outcome.kind === "stopped"
-    ? { state: "stopped", output: null, error: describeStop(outcome.error, mode, error) }
+    ? { ...kept, state: "stopped", error: describeStop(outcome.error, mode, error) }
     : goesBack
-    ? { state: mode === "cancel" ? "cancelled" : "failed", output: null, error }
-    : { state: "done", output: (outcome as { output: string | null }).output, error: null };
-  if (
-    await endWorkflow(job, turn.hasUndos && mode === "undo" ? { ...row, mode } : row, {
-      turn,
-      ending,
-    })
-  ) {
+    ? { ...kept, state: mode === "cancel" ? "cancelled" : "failed" }
+    : {
+      ...kept,
+      state: "done",
+      output: (outcome as { output: string | null }).output,
+      error: null,
+    };
+  if (await endWorkflow(job, { ...row, mode: known }, { turn, ending })) {
     report(row, ending, metrics);
   } else await suspend(job, turn);
 }
 
 /** Keeps why the workflow failed, if it was on its way back. */
-function describeStop(stop: Error, mode: WorkflowMode, failure: string | null): string {
+function describeStop(stop: unknown, mode: WorkflowMode, failure: string | null): string {
   const text = describeFailure(stop);
   return mode === "undo" && failure !== null ? `${text}\nFailed before: ${failure}` : text;
 }
@@ -174,17 +228,17 @@ async function removeWorkflow(job: TurnJob): Promise<void> {
   });
 }
 
-async function suspend(job: TurnJob, turn: Turn): Promise<void> {
+async function suspend(job: TurnJob, { record }: Turn): Promise<void> {
   const { definition, payload: { id }, clock } = job;
   const { name } = definition;
   const stale = await Promise.all(
-    turn.staleTimers.map((key) => hashToUuid([getJobName(name), key])),
+    record.staleTimers.map((key) => hashToUuid([getJobName(name), key])),
   );
   await write(job, async (tx) => {
     await job.end(tx);
-    await writeEntries(tx, id, [...turn.buffer, ...turn.pending], clock);
-    for (const child of turn.children) await insertWorkflow(tx, child);
-    await insertJobs(tx, turn.timers);
+    await writeEntries(tx, id, [...record.buffer, ...record.pending], clock);
+    for (const child of record.children) await insertWorkflow(tx, child);
+    await insertJobs(tx, record.timers);
     await cancelJobs(tx as unknown as DrizzleClient, stale);
   });
 }
@@ -217,8 +271,8 @@ async function endWorkflow(
   { turn, ending }: { turn: Turn | undefined; ending: Ending },
 ): Promise<boolean> {
   const { definition, clock } = job;
-  const { id, mode, parent } = row;
-  const { state, output, error } = ending;
+  const { id, parent } = row;
+  const { state, mode, output, error } = ending;
   const isFinal = state !== "stopped";
   const removal = await createTurnJob(definition.name, { id, remove: true }, {
     delaySeconds: definition.retentionSeconds,
@@ -227,17 +281,18 @@ async function endWorkflow(
   try {
     await write(job, async (tx) => {
       await job.end(tx);
-      if (isFinal) await writeEntries(tx, id, turn?.buffer ?? [], clock);
+      if (isFinal) await writeEntries(tx, id, turn?.record.buffer ?? [], clock);
       const rows = await runSqlRows(
         tx,
-        sql`update "trellis_workflows" set "state" = ${state}, "output" = ${output}::text,
+        sql`update "trellis_workflows" set "state" = ${state}, "mode" = ${mode}, "output" = ${output}::text,
         "error" = ${error}::text, "finished_at" = ${isFinal ? now : sql`null::timestamptz`}
-        where "id" = ${id}::uuid and "state" = 'running' and "mode" = ${mode} returning "id"`,
+        where "id" = ${id}::uuid and "state" = 'running' and "mode" = ${row.mode} returning "id"`,
       );
       if (rows.length === 0) throw new CancelledMeanwhileError();
       if (!isFinal) return;
       await insertJobs(tx, [removal]);
-      if (state !== "done") await cancelChildren(tx, id);
+      // a workflow that was lost needs their results if it is retried
+      if (state !== "done" && mode !== "lost") await cancelChildren(tx, id);
       if (parent === undefined) return;
       const result: ChildResult = { state, output, error };
       const wake = await createTurnJob(parent.name, { id: parent.id });

@@ -6,8 +6,8 @@ import { insertJobs, type JobClient } from "../jobs/enqueue.ts";
 import { checkSize, type NewJob, toJson } from "../jobs/job_row.ts";
 import { findTestClock } from "../jobs/job_settings.ts";
 import { sqlNow } from "../jobs/job_sql.ts";
+import { checkName } from "./journal.ts";
 import { createTurnJob, insertAhead, inTransaction } from "./start_workflow.ts";
-import { checkName } from "./step.ts";
 
 /**
  * Sends a signal to a workflow, in the transaction of the client: `waitFor` returns its payload. It only inserts rows, so

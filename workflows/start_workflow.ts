@@ -15,7 +15,7 @@ import {
   serializePayload,
 } from "../jobs/job_row.ts";
 import { findTestClock } from "../jobs/job_settings.ts";
-import { sqlNow } from "../jobs/job_sql.ts";
+import { explainTable, sqlNow } from "../jobs/job_sql.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
 
@@ -158,7 +158,9 @@ export async function insertAhead(tx: TransactionClient, statement: PlainSql): P
   const state = findTransactionState(tx);
   if (state === undefined) return void await runSql(tx, statement);
   sendAhead(tx, state, statement).catch((error) =>
-    log("ERROR", "a workflow could not be written, the transaction is rolled back", { error })
+    log("ERROR", "a workflow could not be written, the transaction is rolled back", {
+      error: explainTable(error, "workflows"),
+    })
   );
 }
 

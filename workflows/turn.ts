@@ -1,38 +1,13 @@
-import type { Clock } from "../core/async/clock.ts";
 import { rejectOnAbort } from "../core/async/deadline.ts";
 import { remainingMs } from "../core/request_context.ts";
-import { fullJitterDelay } from "../core/retry.ts";
 import { parseInput } from "../core/triggers/parse_input.ts";
 import { getReason } from "../core/triggers/trigger_failure.ts";
-import type { DrizzleClient } from "../database/session/drizzle_client.ts";
-import { withDistSqlRetry } from "../database/session/retry.ts";
-import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
-import { findInCauseChain } from "../errors/cause_chain.ts";
-import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
-import { describeFailure } from "../jobs/end_attempt.ts";
-import { JobLeaseLostError, PermanentJobError } from "../jobs/job_errors.ts";
-import type { JobSettings } from "../jobs/job_options.ts";
-import type { NewJob } from "../jobs/job_row.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
-import {
-  describeEntry,
-  type Entry,
-  type EntryKind,
-  NEW_ENTRY,
-  readResult,
-  type WorkflowRow,
-  writeEntries,
-  writeResult,
-} from "./journal.ts";
+import { describeEntry, type Entry, NEW_ENTRY, readResult, writeResult } from "./journal.ts";
 import { currentPlace, Operation, type OperationObserver, runAt, Scope } from "./scope.ts";
-import {
-  createTurnJob,
-  getChildId,
-  getChildSignal,
-  type NewWorkflow,
-  prepareStart,
-} from "./start_workflow.ts";
-import { readStep } from "./step.ts";
+import { createTurnJob, getChildId, getChildSignal, prepareStart } from "./start_workflow.ts";
+import { attemptStep, readStep, type StepWork } from "./step.ts";
+import { TurnRecord, type TurnRows } from "./turn_record.ts";
 import type {
   AnyWorkflow,
   WaitForOptions,
@@ -50,34 +25,15 @@ export type Outcome =
   | { readonly kind: "broken"; readonly error: unknown };
 
 /** What a turn needs. */
-export interface TurnOptions {
+export interface TurnOptions extends TurnRows {
   /** The workflow's code. */
   readonly definition: WorkflowDefinition;
-  /** The row. */
-  readonly row: WorkflowRow;
-  /** The entries, oldest first. */
-  readonly entries: readonly Entry[];
-  /** The entry whose time has come. */
-  readonly due: string | undefined;
-  /** The client; none for a replay, which runs no step. */
-  readonly db: DrizzleClient | undefined;
-  /** Clock of a test. */
-  readonly clock: Clock | undefined;
   /** Aborted when the time of the turn is up. */
   readonly signal: AbortSignal;
+  /** Aborted when the workflow was cancelled: steps that run can end, and no other one begins. */
+  readonly cancelling: AbortSignal;
   /** Ids for logs. */
   readonly metadata: WrapperMetadata;
-}
-
-/** A step whose function runs in this turn. */
-interface StepWork {
-  readonly kind: "step" | "undo";
-  readonly key: string;
-  readonly name: string;
-  readonly label: string;
-  readonly retry: JobSettings;
-  readonly isTransaction: boolean;
-  readonly run: (tx: TransactionClient) => unknown;
 }
 
 /** Takes back what a step has done. */
@@ -88,22 +44,13 @@ const MAX_ENTRIES = 10_000;
 
 /** Replays a workflow and goes on from there, until it waits or ends. */
 export class Turn implements OperationObserver {
-  /** Entries to write with the next statement. */
-  readonly buffer: Entry[] = [];
-  /** Entries of what waits for a later turn. */
-  readonly pending: Entry[] = [];
-  /** Jobs that wake the workflow. */
-  readonly timers: NewJob[] = [];
-  /** Keys of timers that are not needed any more. */
-  readonly staleTimers: string[] = [];
-  /** Child workflows to start. */
-  readonly children: NewWorkflow[] = [];
+  /** What it has read, and writes. */
+  readonly record: TurnRecord;
   readonly #options: TurnOptions;
-  readonly #entries: Map<string, Entry>;
-  readonly #signals: Entry[];
+  /** Signal of the workflow's code. */
+  readonly #signal: AbortSignal;
   readonly #undos: Undo[] = [];
   readonly #running: Set<Promise<void>> = new Set();
-  readonly #loadedAt: number = performance.now();
   #scopes: Set<Scope> = new Set();
   #isUndoing: boolean;
   #steps = 0;
@@ -116,11 +63,9 @@ export class Turn implements OperationObserver {
    */
   constructor(options: TurnOptions) {
     this.#options = options;
+    this.#signal = AbortSignal.any([options.signal, options.cancelling]);
     this.#isUndoing = options.row.mode !== "run";
-    this.#entries = new Map(options.entries.map((entry) => [entry.key, entry]));
-    this.#signals = options.entries.filter(({ kind, state }) =>
-      kind === "signal" && state === "pending"
-    );
+    this.record = new TurnRecord(options);
   }
 
   /** True if steps are to be taken back. */
@@ -157,7 +102,7 @@ export class Turn implements OperationObserver {
   async undo(): Promise<Outcome> {
     this.#isUndoing = true;
     const undos = this.#undos.sort((a, b) => a.key < b.key ? 1 : -1);
-    const outcome = await this.#drive(new Scope("u.", this.#now(), true), async (scope) => {
+    const outcome = await this.#drive(new Scope("u.", this.record.now(), true), async (scope) => {
       for (const undo of undos) {
         const label = `undo of step "${undo.name}"`;
         await this.#runStep(scope, { ...undo, kind: "undo", key: `u.${undo.key}`, label });
@@ -187,7 +132,7 @@ export class Turn implements OperationObserver {
     scope: Scope,
     work: (scope: Scope) => Promise<unknown>,
   ): Promise<Outcome> {
-    const { signal } = this.#options;
+    const { signal, cancelling } = this.#options;
     const ended = new Promise<Outcome>((resolve) => {
       this.#end = (outcome) => {
         // what the workflow's code does after that has no effect
@@ -199,6 +144,9 @@ export class Turn implements OperationObserver {
     this.#hasEnded = false;
     this.#scopes = new Set([scope]);
     rejectOnAbort(signal).catch((error) => this.#end({ kind: "broken", error }));
+    if (!this.#isUndoing) {
+      rejectOnAbort(cancelling).catch(() => this.#end({ kind: "suspended" }));
+    }
     this.#runScope(scope, () => work(scope)).then(
       (output) => this.#finish(output),
       (error) =>
@@ -208,12 +156,19 @@ export class Turn implements OperationObserver {
             : { kind: "failed", error },
         ),
     );
-    const outcome = await ended;
-    // a step of another branch may still run
-    while (this.#running.size > 0 && !signal.aborted) await Promise.all(this.#running);
-    clearTimeout(this.#check);
-    this.#check = undefined;
-    return outcome;
+    try {
+      const outcome = await ended;
+      // a step of another branch, or one that was told to end, may still run
+      while (this.#running.size > 0) {
+        await Promise.race([Promise.all(this.#running), rejectOnAbort(signal)]);
+      }
+      return outcome;
+    } catch (error) {
+      return { kind: "broken", error };
+    } finally {
+      clearTimeout(this.#check);
+      this.#check = undefined;
+    }
   }
 
   #finish(output: unknown): void {
@@ -231,7 +186,7 @@ export class Turn implements OperationObserver {
     if (open !== undefined) {
       throw new WorkflowCodeError(`${open.label} was not awaited before the end: write await`);
     }
-    const left = this.#entries.get(scope.key());
+    const left = this.record.find(scope.key());
     if (left !== undefined && left.kind !== "patch" && !scope.isUndo) {
       throw new WorkflowCodeError(
         `It ended, but ${
@@ -241,12 +196,6 @@ export class Turn implements OperationObserver {
     }
     this.#scopes.delete(scope);
     return result;
-  }
-
-  /** Time in epoch milliseconds, on the clock of the database. */
-  #now(): number {
-    const { clock, row } = this.#options;
-    return Math.floor(clock?.now() ?? row.nowMs + performance.now() - this.#loadedAt);
   }
 
   /** Returns the scope of the calling code, which is no step: an operation within one would be lost. */
@@ -272,12 +221,12 @@ export class Turn implements OperationObserver {
   }
 
   #createParams(input: unknown): WorkflowParams<unknown> {
-    const { row, signal, metadata } = this.#options;
+    const { row, metadata } = this.#options;
     return {
       input,
       id: row.id,
       version: row.version,
-      signal,
+      signal: this.#signal,
       metadata,
       step: this.#guard((name: string, ...rest: readonly unknown[]) => this.#step(name, rest)),
       sleep: this.#guard((seconds: number) => {
@@ -301,34 +250,11 @@ export class Turn implements OperationObserver {
     } as WorkflowParams<unknown>;
   }
 
-  /** Finds the entry of the next operation, and checks that it is the recorded one. */
-  #take(scope: Scope, kind: EntryKind, name: string): { key: string; entry: Entry | undefined } {
-    let key = scope.key();
-    let entry = this.#entries.get(key);
-    // the code of a patch was removed again: all running workflows have it
-    while (entry?.kind === "patch" && kind !== "patch") {
-      scope.next++;
-      key = scope.key();
-      entry = this.#entries.get(key);
-    }
-    scope.next++;
-    if (entry !== undefined && (entry.kind !== kind || entry.name !== name)) {
-      const now = describeEntry({ kind, name });
-      throw new WorkflowCodeError(
-        `At position ${key} ${
-          describeEntry(entry)
-        } was recorded, and the code now has ${now}: the code has ` +
-          "changed while the workflow runs. Use patched or version, or release the former code",
-      );
-    }
-    return { key, entry };
-  }
-
   #step(name: string, rest: readonly unknown[]): Promise<unknown> {
     const label = `step "${name}"`;
     const scope = this.#currentScope(label);
     const { fn, undo, retry } = readStep(name, rest);
-    const { key } = this.#take(scope, "step", name);
+    const { key } = this.record.take(scope, "step", name);
     const work: StepWork = {
       kind: "step",
       key,
@@ -350,7 +276,7 @@ export class Turn implements OperationObserver {
     work: StepWork,
     onDone: (result: unknown) => void = () => {},
   ): Promise<unknown> {
-    const entry = this.#entries.get(work.key);
+    const entry = this.record.find(work.key);
     const operation: Operation<unknown> = new Operation(scope, work.label, this, () => {
       if (entry?.state === "done") {
         const result = readResult(entry.result);
@@ -363,12 +289,20 @@ export class Turn implements OperationObserver {
       }
       const mayRun = this.#options.db !== undefined && !this.#hasEnded &&
         (!this.#isUndoing || scope.isUndo);
-      if (!mayRun || entry !== undefined && !this.#isDue(entry)) return operation.wait();
+      if (!mayRun || entry !== undefined && !this.record.isDue(entry)) return operation.wait();
       if (this.#steps > 0 && remainingMs() < this.#options.definition.settings.timeoutMs / 2) {
         return this.#goOnLater(operation);
       }
       this.#steps++;
-      this.#track(this.#attempt(scope, operation, work, (entry?.attempts ?? 0) + 1, onDone));
+      this.#track((async () => {
+        const attempt = (entry?.attempts ?? 0) + 1;
+        const signal = this.#isUndoing ? this.#options.signal : this.#signal;
+        const outcome = await attemptStep(work, { record: this.record, scope, attempt, signal });
+        if (outcome.kind === "later") return operation.wait();
+        if (outcome.kind === "failed") return operation.reject(outcome.error, outcome.atMs);
+        onDone(outcome.result);
+        operation.resolve(outcome.result, outcome.atMs);
+      })());
     });
     return operation;
   }
@@ -385,141 +319,36 @@ export class Turn implements OperationObserver {
     this.#end(isCode ? { kind: "stopped", error } : { kind: "broken", error });
   }
 
-  #isDue({ key, wakeMs }: Entry): boolean {
-    return key === this.#options.due || wakeMs !== null && wakeMs <= this.#now();
-  }
-
   /** Leaves the rest to another turn, because the time of this one may not suffice. */
   #goOnLater(operation: Operation<unknown>): void {
     const { definition, row } = this.#options;
     this.#track((async () => {
       const wake = await createTurnJob(definition.name, { id: row.id });
-      this.timers.push(wake);
+      this.record.timers.push(wake);
       operation.wait();
     })());
   }
 
-  /** Runs the function of a step, and records its result in the same transaction. */
-  async #attempt(
-    scope: Scope,
-    operation: Operation<unknown>,
-    work: StepWork,
-    attempt: number,
-    onDone: (result: unknown) => void,
-  ): Promise<void> {
-    const { row, clock, signal } = this.#options;
-    const db = this.#options.db!;
-    const { kind, key, name, label, isTransaction } = work;
-    const place = { scope: new Scope(key, scope.lastMs), step: name };
-    const call = (tx: TransactionClient | undefined) =>
-      runAt(place, async () => await work.run(tx as TransactionClient));
-    const toEntry = (value: unknown): Entry => ({
-      ...NEW_ENTRY,
-      kind,
-      key,
-      name,
-      state: "done",
-      attempts: attempt,
-      result: writeResult(`The result of ${label}`, value),
-      finishedMs: this.#now(),
-    });
-    let entry: Entry;
-    let flushed: Entry[] = [];
-    try {
-      if (isTransaction) {
-        entry = await withDistSqlRetry(() =>
-          withTransaction(db, async (tx) => {
-            const done = toEntry(await Promise.race([call(tx), rejectOnAbort(signal)]));
-            flushed = [...this.buffer];
-            await writeEntries(tx, row.id, [...flushed, done], clock);
-            return done;
-          })
-        );
-      } else {
-        // decided before the step, so that a repeated one gets the same arguments
-        await this.flush();
-        entry = toEntry(await call(undefined));
-      }
-    } catch (error) {
-      if (error instanceof WorkflowCodeError || signal.aborted || isLost(error)) throw error;
-      return await this.#recordFailure(operation, work, attempt, error);
-    }
-    if (!isTransaction) {
-      flushed = [...this.buffer];
-      await withDistSqlRetry(() => writeEntries(db, row.id, [...flushed, entry], clock));
-    }
-    this.#removeWritten(flushed);
-    const result = readResult(entry.result);
-    onDone(result);
-    operation.resolve(result, entry.finishedMs!);
-  }
-
-  /** Writes what was decided. */
-  async flush(): Promise<void> {
-    const { db, row, clock } = this.#options;
-    const flushed = [...this.buffer];
-    await withDistSqlRetry(() => writeEntries(db!, row.id, flushed, clock));
-    this.#removeWritten(flushed);
-  }
-
-  #removeWritten(entries: readonly Entry[]): void {
-    const left = this.buffer.filter((entry) => !entries.includes(entry));
-    this.buffer.splice(0, Infinity, ...left);
-  }
-
-  /** Schedules the next attempt, or throws the error into the workflow. */
-  async #recordFailure(
-    operation: Operation<unknown>,
-    { kind, key, name, retry }: StepWork,
-    attempts: number,
-    error: unknown,
-  ): Promise<void> {
-    const text = describeFailure(error);
-    const isLast = attempts >= retry.maxAttempts ||
-      findInCauseChain(error, (link) => link instanceof PermanentJobError) !== undefined;
-    const entry: Entry = { ...NEW_ENTRY, kind, key, name, attempts, error: text };
-    if (isLast) {
-      const failed: Entry = { ...entry, state: "failed", finishedMs: this.#now() };
-      this.buffer.push(failed);
-      return operation.reject(new WorkflowStepError(name, text), failed.finishedMs!);
-    }
-    const delayMs = fullJitterDelay(attempts, { ...retry, random: Math.random });
-    await this.#addPending({ ...entry, wakeMs: Math.ceil(this.#now() + delayMs) });
-    operation.wait();
-  }
-
-  /** Records what waits for a later turn, and the job that wakes the workflow then. */
-  async #addPending(entry: Entry): Promise<void> {
-    const { definition, row } = this.#options;
-    const { key, wakeMs } = entry;
-    if (wakeMs !== null) {
-      const delaySeconds = Math.max(0, wakeMs - this.#now()) / 1000;
-      const options = { delaySeconds, key: timerKey(row.id, entry) };
-      this.timers.push(await createTurnJob(definition.name, { id: row.id, timer: key }, options));
-    }
-    this.pending.push(entry);
-  }
-
   #sleep(name: string, getWakeMs: (nowMs: number) => number): Promise<void> {
     const scope = this.#currentScope(name);
-    const { key, entry } = this.#take(scope, "sleep", name);
+    const { key, entry } = this.record.take(scope, "sleep", name);
     const operation: Operation<void> = new Operation(scope, name, this, () => {
       if (entry?.state === "done") return operation.resolve(undefined, entry.finishedMs!);
       if (this.#isUndoing || this.#options.db === undefined) return operation.wait();
-      const now = this.#now();
+      const now = this.record.now();
       const wakeMs = entry?.wakeMs ?? Math.ceil(getWakeMs(now));
       if (!(wakeMs - now <= MAX_SECONDS * 1000)) {
         return this.onMisuse(`${name} must end within ${MAX_SECONDS} seconds`);
       }
       const known: Entry = entry ?? { ...NEW_ENTRY, kind: "sleep", key, name, wakeMs };
-      if (this.#isDue(known)) {
+      if (this.record.isDue(known)) {
         const finishedMs = Math.max(now, wakeMs);
-        this.buffer.push({ ...known, state: "done", finishedMs });
+        this.record.buffer.push({ ...known, state: "done", finishedMs });
         return operation.resolve(undefined, finishedMs);
       }
       if (entry !== undefined) return operation.wait();
       this.#track((async () => {
-        await this.#addPending(known);
+        await this.record.addPending(known);
         operation.wait();
       })());
     });
@@ -533,7 +362,7 @@ export class Turn implements OperationObserver {
     const label = `waitFor "${name}"`;
     const scope = this.#currentScope(label);
     if (timeoutSeconds !== undefined) checkNumber(`timeoutSeconds of ${label}`, timeoutSeconds);
-    const { key, entry } = this.#take(scope, "wait", name);
+    const { key, entry } = this.record.take(scope, "wait", name);
     const parse = (text: string | null): Promise<unknown> =>
       Promise.resolve(
         text === null || schema === undefined
@@ -568,7 +397,6 @@ export class Turn implements OperationObserver {
       begin?: () => Promise<void>;
     },
   ): Promise<unknown> {
-    const { row } = this.#options;
     const end = (text: string | null, atMs: number): Promise<void> =>
       parse(text).then(
         (value) => operation.resolve(value, atMs),
@@ -580,7 +408,7 @@ export class Turn implements OperationObserver {
     const operation: Operation<unknown> = new Operation(scope, label, this, () => {
       if (entry?.state === "done") return this.#track(end(entry.result, entry.finishedMs!));
       if (this.#isUndoing || this.#options.db === undefined) return operation.wait();
-      const now = this.#now();
+      const now = this.record.now();
       const known: Entry = entry ??
         {
           ...NEW_ENTRY,
@@ -589,22 +417,21 @@ export class Turn implements OperationObserver {
           name,
           wakeMs: timeoutSeconds === undefined ? null : Math.ceil(now + timeoutSeconds * 1000),
         };
-      const at = this.#signals.findIndex((each) => each.name === signalName);
-      const signal = at < 0 ? undefined : this.#signals.splice(at, 1)[0];
-      if (signal === undefined && !this.#isDue(known)) {
+      const signal = this.record.takeSignal(signalName);
+      if (signal === undefined && !this.record.isDue(known)) {
         if (entry !== undefined) return operation.wait();
         return this.#track((async () => {
           await begin?.();
-          await this.#addPending(known);
+          await this.record.addPending(known);
           operation.wait();
         })());
       }
       if (signal !== undefined) {
-        this.buffer.push({ ...signal, state: "done", finishedMs: now });
-        if (entry?.wakeMs) this.staleTimers.push(timerKey(row.id, entry));
+        this.record.buffer.push({ ...signal, state: "done", finishedMs: now });
+        this.record.removeTimer(entry);
       }
       const text = signal?.result ?? null;
-      this.buffer.push({ ...known, state: "done", result: text, finishedMs: now });
+      this.record.buffer.push({ ...known, state: "done", result: text, finishedMs: now });
       this.#track(end(text, now));
     });
     return operation;
@@ -615,7 +442,7 @@ export class Turn implements OperationObserver {
     const { name } = definition;
     const label = `child "${name}"`;
     const scope = this.#currentScope(label);
-    const { key, entry } = this.#take(scope, "child", name);
+    const { key, entry } = this.record.take(scope, "child", name);
     return this.#receive(scope, { kind: "child", key, name, label, entry }, {
       signalName: getChildSignal(key),
       parse: (text) => {
@@ -629,7 +456,7 @@ export class Turn implements OperationObserver {
         const child = await prepareStart(definition, input, { id, parent }).catch((error) => {
           throw new WorkflowCodeError(`The input of ${label} does not fit: ${getReason(error)}`);
         });
-        this.children.push(child);
+        this.record.children.push(child);
       },
     });
   }
@@ -680,7 +507,7 @@ export class Turn implements OperationObserver {
   #patched(name: string): boolean {
     const scope = this.#currentScope(`patched("${name}")`);
     const key = scope.key();
-    const entry = this.#entries.get(key);
+    const entry = this.record.find(key);
     if (entry !== undefined) {
       const isPatched = entry.kind === "patch" && entry.name === name;
       if (isPatched) scope.next++;
@@ -688,7 +515,7 @@ export class Turn implements OperationObserver {
     }
     scope.next++;
     if (!this.#isUndoing) {
-      this.buffer.push({
+      this.record.buffer.push({
         ...NEW_ENTRY,
         kind: "patch",
         key,
@@ -711,24 +538,12 @@ export interface ChildResult {
   readonly error: string | null;
 }
 
-/** Returns the key of the job that wakes a workflow. */
-function timerKey(id: string, { key, wakeMs }: Pick<Entry, "key" | "wakeMs">): string {
-  return `${id} ${key} ${wakeMs}`;
-}
-
 function getScope(label: string): Scope {
   const place = currentPlace();
   if (place === undefined) {
     throw new WorkflowCodeError(`${label} was called outside of its workflow`);
   }
   return place.scope;
-}
-
-function isLost(error: unknown): boolean {
-  return findInCauseChain(
-    error,
-    (link) => link instanceof JobLeaseLostError || link instanceof CommitOutcomeUnknownError,
-  ) !== undefined;
 }
 
 /** Longest sleep or wait, in seconds. */

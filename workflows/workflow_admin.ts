@@ -189,7 +189,7 @@ export async function getWorkflow(
 }
 
 /**
- * Lets a workflow go on: one that was stopped, with the code of this release; one whose last turn is dead; or one that
+ * Lets a workflow go on: one that was stopped, with the code of this release; one whose turns were lost; or one that
  * has failed, unless steps were taken back. Failed steps get as many attempts as new ones.
  *
  * @param client A transaction's client; or a client.
@@ -207,12 +207,15 @@ export async function retryWorkflow(client: JobClient, id: string): Promise<bool
       const [workflow] = await runSqlRows<{ name: string }>(
         tx,
         sql`update "trellis_workflows" set "state" = 'running', "finished_at" = null,
+        "mode" = case when "mode" = 'lost' then 'run' else "mode" end,
         "error" = case when "mode" = 'undo' then "error" end
         where "id" = ${id}::uuid and ${condition} returning "name"`,
       );
       return workflow?.name;
     };
-    const isOpen = await goOn(sql`"state" in ('running', 'stopped')`);
+    const isOpen = await goOn(
+      sql`("state" in ('running', 'stopped') or "mode" = 'lost' and "parent_id" is null)`,
+    );
     // a parent has been told about the failure of its child
     const name = isOpen ??
       await goOn(sql`"state" = 'failed' and "mode" = 'run' and "parent_id" is null`);

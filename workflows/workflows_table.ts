@@ -10,9 +10,9 @@ import {
   type PgUUIDBuilderInitial,
   primaryKey,
   text,
-  timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
+import { instant } from "../jobs/jobs_table.ts";
 
 /** The columns of {@link trellisWorkflows}. */
 export type WorkflowsTableColumns = {
@@ -24,7 +24,7 @@ export type WorkflowsTableColumns = {
   version: NotNull<PgIntegerBuilderInitial<"version">>;
   /** `running`, `stopped`, `done`, `failed` or `cancelled`. */
   state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
-  /** `run`, or `undo` and `cancel` while steps are taken back. */
+  /** `run`, or `undo` and `cancel` while steps are taken back; `lost` if it failed with its turns. */
   mode: NotNull<HasDefault<PgTextBuilderInitial<"mode", [string, ...string[]]>>>;
   /** JSON of the input. */
   input: NotNull<PgTextBuilderInitial<"input", [string, ...string[]]>>;
@@ -87,9 +87,6 @@ export type WorkflowEntriesTable = PgTableWithColumns<{
   columns: BuildColumns<"trellis_workflow_entries", WorkflowEntriesTableColumns, "pg">;
   dialect: "pg";
 }>;
-
-const instant = <TName extends string>(name: TName): PgTimestampBuilderInitial<TName> =>
-  timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
 
 /**
  * The table of workflows for drizzle, as `WORKFLOWS_MIGRATION_SQL` creates it: export it from your schema, so that

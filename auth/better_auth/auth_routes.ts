@@ -36,19 +36,30 @@ interface Endpoint {
   };
 }
 
+/** The options of better-auth that decide about its routes. */
+interface RouteOptions {
+  readonly disabledPaths?: readonly string[];
+  readonly session?: { readonly deferSessionRefresh?: boolean };
+}
+
 /**
  * Lists the routes of an instance from its own endpoints.
  *
  * @param api better-auth's endpoints.
- * @param disabledPaths The option of better-auth.
+ * @param options The options of better-auth.
  * @returns One entry for each method of each path. Endpoints without a route are omitted.
  */
-export function listAuthRoutes(api: object, disabledPaths: readonly string[] = []): AuthRoute[] {
+export function listAuthRoutes(
+  api: object,
+  { disabledPaths = [], session }: RouteOptions = {},
+): AuthRoute[] {
   return (Object.values(api) as Endpoint[]).flatMap(({ path, options }) => {
     if (!path || !options || options.metadata?.SERVER_ONLY || disabledPaths.includes(path)) {
       return [];
     }
-    const methods = [options.method ?? "*"].flat();
+    // better-auth answers 405 without the option
+    const isGetOnly = path === "/get-session" && session?.deferSessionRefresh !== true;
+    const methods = isGetOnly ? ["GET"] : [options.method ?? "*"].flat();
     return methods.map((method) => ({ method, path, body: options.body }));
   });
 }
@@ -156,4 +167,16 @@ export function findAuthRoute(
   const candidates = routes.filter((route) => route.method === method || route.method === "*");
   return candidates.find((route) => route.path === path) ??
     candidates.find((route) => matchesPath(route.path, path));
+}
+
+/**
+ * Lists the methods of the routes of a path.
+ *
+ * @param routes The routes of the configuration.
+ * @param path Path after the base path.
+ * @returns The methods in order, without repetitions; empty if no route has the path.
+ */
+export function listMethods(routes: readonly AuthRoute[], path: string): string[] {
+  const found = routes.filter((route) => matchesPath(route.path, path));
+  return [...new Set(found.map(({ method }) => method))].sort();
 }

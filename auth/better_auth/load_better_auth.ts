@@ -35,7 +35,7 @@ export interface BetterAuthLibrary {
  */
 export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
   try {
-    // awaited one by one inside `try`, so that bundlers tolerate a missing package
+    // awaited one by one, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
     const {
@@ -59,27 +59,35 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
       revokeUnprovenAccountAccess,
     };
   } catch (error) {
-    return explain("Signing in")(error);
+    return explain("Signing in", error);
   }
 }
 
 /** Loads the plugin for custom OAuth providers. */
 export async function loadGenericOAuth(): Promise<typeof genericOAuth> {
-  const plugin = await import("better-auth/plugins/generic-oauth")
-    .catch(explain("A provider under socialProviders.custom"));
-  return plugin.genericOAuth;
+  try {
+    return (await import("better-auth/plugins/generic-oauth")).genericOAuth;
+  } catch (error) {
+    return explain("A provider under socialProviders.custom", error);
+  }
 }
 
 /** Loads the function that lists better-auth's tables. */
 export async function loadTableDescriptions(): Promise<typeof getAuthTables> {
-  const db = await import("better-auth/db").catch(explain("The description of the auth tables"));
-  return db.getAuthTables;
+  try {
+    return (await import("better-auth/db")).getAuthTables;
+  } catch (error) {
+    return explain("The description of the auth tables", error);
+  }
 }
 
 /** Loads the function that creates hooks. */
 export async function loadAuthMiddleware(): Promise<typeof createAuthMiddleware> {
-  const api = await import("better-auth/api").catch(explain("The audit log"));
-  return api.createAuthMiddleware;
+  try {
+    return (await import("better-auth/api")).createAuthMiddleware;
+  } catch (error) {
+    return explain("The audit log", error);
+  }
 }
 
 /** What describes routes: the plugin that does it, and the middlewares that require a session. */
@@ -90,20 +98,23 @@ export interface RouteDescriptions {
 
 /** Loads better-auth's OpenAPI plugin. */
 export async function loadRouteDescriptions(): Promise<RouteDescriptions> {
-  const purpose = "The description of the auth routes";
-  const api = await import("better-auth/api").catch(explain(purpose));
-  const { openAPI } = await import("better-auth/plugins").catch(explain(purpose));
-  return {
-    openAPI,
-    sessionMiddlewares: new Set([
-      api.sessionMiddleware,
-      api.freshSessionMiddleware,
-      api.sensitiveSessionMiddleware,
-      api.requestOnlySessionMiddleware,
-    ]),
-  };
+  try {
+    const api = await import("better-auth/api");
+    const { openAPI } = await import("better-auth/plugins");
+    return {
+      openAPI,
+      sessionMiddlewares: new Set([
+        api.sessionMiddleware,
+        api.freshSessionMiddleware,
+        api.sensitiveSessionMiddleware,
+        api.requestOnlySessionMiddleware,
+      ]),
+    };
+  } catch (error) {
+    return explain("The description of the auth routes", error);
+  }
 }
 
-function explain(purpose: string): (error: unknown) => never {
-  return explainMissing(AUTH_PACKAGES, "better-auth", purpose);
+function explain(purpose: string, error: unknown): never {
+  return explainMissing(AUTH_PACKAGES, "better-auth", purpose)(error);
 }

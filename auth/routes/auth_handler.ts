@@ -22,6 +22,7 @@ import {
 import { type LambdaHandler, withObservability } from "../../core/with_observability.ts";
 import {
   ConfigurationError,
+  MethodNotAllowedError,
   NotFoundError,
   ServiceUnavailableError,
 } from "../../errors/http_errors.ts";
@@ -34,6 +35,7 @@ import {
   findAuthRoute,
   findUnknownPatterns,
   isMounted,
+  listMethods,
 } from "../better_auth/auth_routes.ts";
 import type { StartedBetterAuth } from "../accounts/better_auth.ts";
 import { countStatements } from "../better_auth/statement_scope.ts";
@@ -202,9 +204,12 @@ async function serve(
   request: Request,
   path: string,
 ): Promise<Response> {
+  const route = findAuthRoute(library.routes, request.method, path);
+  const methods = route === undefined ? listMethods(library.routes, path) : [];
+  // HEAD too: a program that looks at the link of a mail must not use its token
+  if (methods.length > 0) throw new MethodNotAllowedError(methods);
   const redirects = await createRedirectCheck(request, library.context, path);
   const body = await readAuthBody(request);
-  const route = findAuthRoute(library.routes, request.method, path);
   const input = { request, path, body, route };
   const refused = redirects.refuseTargets(body?.value) ??
     await refuseInput(input, library.context.tables.user.fields);

@@ -1,3 +1,5 @@
+import type { $ZodType } from "zod/v4/core";
+import { convertSchema } from "../../validation/openapi/convert.ts";
 import type { AuthRoute } from "../better_auth/auth_routes.ts";
 import { startBetterAuth } from "../accounts/better_auth.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
@@ -88,26 +90,27 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   const { paths, components } = await generateOpenAPISchema();
   const guarded = listGuardedPaths(library.api, sessionMiddlewares);
   const inputs = listInputs(library.api);
-  const isServed = ({ method, path }: AuthRoute) =>
-    !hidden.has(path) &&
-    // better-auth answers 405 without this option
-    (method !== "POST" || path !== "/get-session" || config.session?.deferSessionRefresh === true);
+  const routes = library.routes.filter(({ path }) => !hidden.has(path));
   return {
-    routes: library.routes.filter(isServed),
+    routes,
     described: Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([key, operation]): DescribedAuthRoute => {
+      Object.entries(item).flatMap(([key, operation]): DescribedAuthRoute[] => {
         const method = key.toUpperCase();
         const template = path.replace(/\{(\w+)\}/g, ":$1");
+        const isServed = routes.some((route) =>
+          route.path === template && [method, "*"].includes(route.method)
+        );
+        if (!isServed) return [];
         const input = inputs.get(`${method} ${template}`);
-        return {
+        return [{
           method,
           path,
           ...input !== undefined && { name: input.name },
-          operation: requireInputs(operation, input),
+          operation: describeInputs(operation, input),
           needsSession: guarded.has(template),
-        };
+        }];
       })
-    ).filter(isServed),
+    ),
     schemas: components.schemas,
     sessionCookie: settings.sessionCookie,
   };
@@ -119,12 +122,12 @@ interface LibraryDocument {
 }
 
 /** A zod schema, as far as it says what is required. */
-interface InputSchema {
-  readonly _zod?: {
-    readonly optin?: string;
+interface InputSchema extends $ZodType {
+  readonly _zod: $ZodType["_zod"] & {
     readonly def: {
       readonly shape?: Readonly<Record<string, InputSchema>>;
       readonly innerType?: InputSchema;
+      readonly options?: readonly InputSchema[];
     };
   };
 }
@@ -153,31 +156,56 @@ function listInputs(api: object): Map<string, RouteInput> {
   return inputs;
 }
 
-/** Adds which parameters and bodies a route requires: better-auth's description leaves it out for most. */
-function requireInputs(operation: Json, input: RouteInput | undefined): Json {
+/**
+ * Replaces the body and completes the parameters of an operation by what the schemas of the route take: better-auth's description
+ * leaves out what is required and the formats, has `null` for optional fields, and no parameters of unions.
+ */
+function describeInputs(operation: Json, input: RouteInput | undefined): Json {
   if (input === undefined) return operation;
   const parameters = (operation.parameters ?? []) as Json[];
-  const { requestBody } = operation as { requestBody?: Json };
+  const fields = Object.entries(getShape(input.query) ?? {});
+  const missing = fields.filter(([name]) => !parameters.some((each) => each.name === name));
   return {
     ...operation,
-    parameters: parameters.map((each) => {
-      const field = getShape(input.query)?.[String(each.name)];
-      return each.in === "query" && isRequired(field) ? { ...each, required: true } : each;
-    }),
-    ...requestBody !== undefined && {
-      requestBody: isRequired(input.body) ? { ...requestBody, required: true } : requestBody,
+    parameters: [
+      ...parameters.map((each) => {
+        const field = getShape(input.query)?.[String(each.name)];
+        return each.in === "query" && isRequired(field) ? { ...each, required: true } : each;
+      }),
+      ...missing.map(([name, field]) => ({ name, in: "query", schema: describeInput(field) })),
+    ],
+    ...describeBody(operation, input.body),
+  };
+}
+
+function describeBody({ requestBody }: Json, body: InputSchema | undefined): Json {
+  if (requestBody === undefined || body?._zod === undefined) return { requestBody };
+  const schema = describeInput(body);
+  // a record takes any fields: better-auth describes those of the configuration
+  const isKnown = ["properties", "anyOf"].some((key) => key in schema);
+  return {
+    requestBody: {
+      ...requestBody as Json,
+      ...isRequired(body) && { required: true },
+      ...isKnown && { content: { "application/json": { schema } } },
     },
   };
+}
+
+function describeInput(schema: InputSchema): Json {
+  return convertSchema(schema, { direction: "input", getName: () => undefined });
 }
 
 function isRequired(schema: InputSchema | undefined): boolean {
   return schema?._zod !== undefined && schema._zod.optin === undefined;
 }
 
+/** Returns the fields of an object, and those of all objects of a union. */
 function getShape(
   schema: InputSchema | undefined,
 ): Readonly<Record<string, InputSchema>> | undefined {
   const def = schema?._zod?.def;
+  if (def?.options !== undefined) return Object.assign({}, ...def.options.map(getShape));
   return def?.innerType === undefined ? def?.shape : getShape(def.innerType);
 }
 

@@ -31,9 +31,10 @@ export interface BuiltAsyncApi {
 }
 
 /**
- * Builds the AsyncAPI document of the functions that receive messages, and of background jobs. Functions of one
+ * Builds the AsyncAPI document of the functions that receive messages, background jobs and workflows. Functions of one
  * queue or topic share a channel; each function of an event bus has its own, because its pattern selects the
- * events. Each job has a separate channel, on which the application sends and receives.
+ * events. Each job has a separate channel, on which the application sends and receives; each workflow has one for its
+ * input and its signals.
  *
  * @param config The configuration, which names queues, topics and buses.
  */

@@ -7,12 +7,19 @@ import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import { findProperty, getMemberName } from "../sources/syntax.ts";
+import {
+  type AnyNode,
+  findProperty,
+  getCalleeName,
+  getMemberName,
+  getText,
+  visitNodes,
+} from "../sources/syntax.ts";
 
 /** A channel of a document. */
 export interface Channel {
   readonly id: string;
-  /** Name of the queue, topic, bus or job; streams have an ARN instead. */
+  /** Name of the queue, topic, bus, job or workflow; streams have an ARN instead. */
   readonly address: string | null;
   readonly title: string;
   readonly "x-event-pattern"?: unknown;
@@ -63,7 +70,7 @@ interface Message extends Place {
   readonly actions: readonly (readonly [operation: string, action: "receive" | "send"])[];
 }
 
-/** Describes the messages of the loaded functions and jobs. Runs in the process that loads them. */
+/** Describes the messages of the loaded functions, jobs and workflows. Runs in the process that loads them. */
 export function read(fn: LoadedFunction): ReadMessages {
   const { modules, data } = fn.module as TogetherModule<MessagesData>;
   const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
@@ -112,46 +119,140 @@ export function read(fn: LoadedFunction): ReadMessages {
   });
 }
 
-/** Reads the jobs and mails that the project defines, in alphabetical order, and which of them its code enqueues. */
+/** What background work is: its channel, the option with the schema of its messages, and the members that send one. */
+interface WorkKind {
+  readonly channel: "job" | "workflow";
+  readonly title: string;
+  readonly schema: "schema" | "input";
+  readonly action: "enqueue" | "start";
+  readonly senders: RegExp;
+}
+
+const WORK: Readonly<Record<string, WorkKind>> = {
+  defineJob: {
+    channel: "job",
+    title: "Background job",
+    schema: "schema",
+    action: "enqueue",
+    senders: /^enqueue(?:Many)?$/,
+  },
+  defineMail: {
+    channel: "job",
+    title: "Mail",
+    schema: "schema",
+    action: "enqueue",
+    senders: /^send$/,
+  },
+  defineWorkflow: {
+    channel: "workflow",
+    title: "Workflow",
+    schema: "input",
+    action: "start",
+    senders: /^start$/,
+  },
+};
+
+/**
+ * Reads the jobs, mails and workflows that the project defines, in alphabetical order, and which of them its code enqueues
+ * or starts. A workflow also receives signals.
+ */
 function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
-  const definitions = fn.list("defineJob", "defineMail").filter((definition) =>
+  const definitions = fn.list(...Object.keys(WORK)).filter((definition) =>
     findOptionsCall(fn, definition) !== undefined
   );
   const jobs = definitions.flatMap((definition) => {
-    const { name, schema } = definition.args[0] as { name: string; schema: unknown };
+    const kind = WORK[definition.name];
+    const options = definition.args[0] as { name: string } & Record<string, unknown>;
     const isMail = definition.name === "defineMail";
     const place = getDefinitionPlace(fn, definition);
     if (!hasFixedName(fn, definition)) {
       const message =
-        "the name of the job cannot be determined: it may differ each time. Write a literal";
+        `the name of the ${kind.channel} cannot be determined: it may differ each time. Write a literal`;
       schemas.add({ ...place, message });
       return [];
     }
-    const job = isMail ? `mail.${name}` : name;
-    return [{ ...place, job, schema, isMail, isEnqueued: isEnqueued(fn, definition) }];
-  }).sort((one, other) => one.job < other.job ? -1 : 1);
+    const job = isMail ? `mail.${options.name}` : options.name;
+    return [{ ...place, ...kind, job, schema: options[kind.schema], isMail, definition }];
+  }).sort((one, other) => `${one.channel} ${one.job}` < `${other.channel} ${other.job}` ? -1 : 1);
   const ids = new Set<string>();
-  return jobs.map(({ job, schema, isMail, isEnqueued, file, line }, index): Message => {
-    if (job === jobs[index - 1]?.job) {
-      schemas.add({ file, line, message: `another job has the name ${job} too` });
-    }
-    // a.b and a_b are two jobs
-    let name = toId(job);
-    for (let count = 2; ids.has(name); count++) name = `${toId(job)}_${count}`;
-    ids.add(name);
-    return {
+  return jobs.flatMap(
+    ({ job, channel, title, schema, isMail, action, file, line, ...work }, index) => {
+      const former = jobs[index - 1];
+      if (job === former?.job && channel === former.channel) {
+        schemas.add({ file, line, message: `another ${channel} has the name ${job} too` });
+      }
+      // a.b and a_b are two jobs
+      let id = `${channel}_${toId(job)}`;
+      for (let count = 2; ids.has(id); count++) id = `${channel}_${toId(job)}_${count}`;
+      ids.add(id);
+      const name = id.slice(channel.length + 1);
+      const message: Message = {
+        file,
+        line,
+        name,
+        channel: { id, address: job, title },
+        schema,
+        ...isMail && { wrap: describeMail },
+        actions: [
+          [`run_${name}`, "receive"],
+          ...isUsed(fn, work.definition, work.senders)
+            ? [[`${action}_${name}`, "send"] as const]
+            : [],
+        ],
+      };
+      return channel === "job"
+        ? [message]
+        : [message, ...readSignals(fn, work.definition, message)];
+    },
+  );
+}
+
+/**
+ * Reads the signals that the function of a workflow waits for by a literal name. A schema that is made of local values is
+ * not known, and the payload is any JSON.
+ */
+function readSignals(
+  fn: LoadedFunction,
+  definition: PlacedDefinition,
+  { file, line, name, channel }: Message,
+): Message[] {
+  const body = fn.findCall(definition)?.arguments[0];
+  const sent = new Set(
+    fn.syntax.uses.filter((use) => use.name === "signalWorkflow").map(({ args }) =>
+      getText(args?.[2])
+    ),
+  );
+  const signals = new Map<string, Message>();
+  if (body === undefined) return [];
+  visitNodes(body, (node) => {
+    if (node.type !== "CallExpression") return;
+    const called = getMemberName(node.callee) ?? getCalleeName(node);
+    const signal = getText(node.arguments[0]);
+    if (called !== "waitFor" || signal === undefined || signals.has(signal)) return;
+    const schema = findProperty(node.arguments[1], "schema");
+    const message = `${name}_${toId(signal)}`;
+    signals.set(signal, {
       file,
       line,
-      name,
-      channel: { id: `job_${name}`, address: job, title: isMail ? "Mail" : "Background job" },
-      schema,
-      ...isMail && { wrap: describeMail },
+      name: message,
+      channel,
+      schema: schema && execute(fn, schema),
       actions: [
-        [`run_${name}`, "receive"],
-        ...isEnqueued ? [[`enqueue_${name}`, "send"] as const] : [],
+        [`receive_${message}`, "receive"],
+        ...sent.has(signal) ? [[`signal_${message}`, "send"] as const] : [],
       ],
-    };
+    });
   });
+  return [...signals.values()];
+}
+
+/** Returns the value of an expression; `undefined` if it is made of local values. */
+function execute(fn: LoadedFunction, node: AnyNode): unknown {
+  try {
+    return fn.execute(node);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Describes the payload of a mail, see `MailPayload`. */
@@ -163,7 +264,7 @@ function describeMail(data: JsonSchema): JsonSchema {
   return { type: "object", properties, required: Object.keys(properties) };
 }
 
-/** Returns the call with the options of a job or mail; `undefined` if this package defines it. */
+/** Returns the call with the options of a job, mail or workflow; `undefined` if this package defines it. */
 function findOptionsCall(
   fn: LoadedFunction,
   definition: PlacedDefinition,
@@ -176,20 +277,19 @@ function findOptionsCall(
     : undefined;
 }
 
-/** Checks that no call makes the name of a job. */
+/** Checks that no call makes the name of a job or workflow. */
 function hasFixedName(fn: LoadedFunction, definition: PlacedDefinition): boolean {
   const name = findProperty(findOptionsCall(fn, definition)?.arguments[0], "name");
   return !name || fn.evaluate(name).isKnown;
 }
 
-/** Checks for `resize.enqueue(…)`, `resize.enqueueMany(…)` and, of a mail, `welcome.send(…)`. */
-function isEnqueued(fn: LoadedFunction, definition: PlacedDefinition): boolean {
+/** Checks for `resize.enqueue(…)`, `resize.enqueueMany(…)`, `onboard.start(…)` and, of a mail, `welcome.send(…)`. */
+function isUsed(fn: LoadedFunction, definition: PlacedDefinition, senders: RegExp): boolean {
   const name = fn.findName(definition);
   if (name === undefined) return false;
   return fn.syntax.listReferences(name).some((reference) => {
     const parent = fn.syntax.getParent(reference);
     if (parent?.type !== "MemberExpression" || parent.object !== reference) return false;
-    const method = getMemberName(parent) ?? "";
-    return definition.name === "defineMail" ? method === "send" : /^enqueue(?:Many)?$/.test(method);
+    return senders.test(getMemberName(parent) ?? "");
   });
 }

@@ -11,7 +11,10 @@ import { dbApplyPermissions } from "./db_apply_permissions.ts";
 import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
 import { dbMigrate } from "./db_migrate.ts";
+import { dbRollback } from "./db_rollback.ts";
 import { dbRotate } from "./db_rotate.ts";
+import { dbReset, dbSeed } from "./db_seed.ts";
+import { dbSquash } from "./db_squash.ts";
 import { dbStatus } from "./db_status.ts";
 import { dbTables } from "./db_tables.ts";
 import { dbTranslate } from "./db_translate.ts";
@@ -24,7 +27,15 @@ import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
-import { jobsCancel, jobsList, jobsRetry, jobsShow, jobsStats } from "./jobs.ts";
+import {
+  jobsCancel,
+  jobsList,
+  jobsPause,
+  jobsResume,
+  jobsRetry,
+  jobsShow,
+  jobsStats,
+} from "./jobs.ts";
 import {
   workflowsCancel,
   workflowsList,
@@ -47,6 +58,10 @@ export const COMMANDS: readonly Command[] = [
   generateMigration,
   dbMigrate,
   dbStatus,
+  dbRollback,
+  dbSquash,
+  dbSeed,
+  dbReset,
   dbMarkApplied,
   dbApplyPermissions,
   dbRotate,
@@ -58,6 +73,8 @@ export const COMMANDS: readonly Command[] = [
   jobsShow,
   jobsRetry,
   jobsCancel,
+  jobsPause,
+  jobsResume,
   workflowsList,
   workflowsShow,
   workflowsRetry,

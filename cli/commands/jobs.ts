@@ -11,9 +11,8 @@ import { databaseOptions } from "../database/database_options.ts";
 import { printTable } from "../terminal/text_table.ts";
 import { count } from "../terminal/generated_report.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
-import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { explainTable } from "../../jobs/job_sql.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "../database/local_database_target.ts";
 
@@ -43,7 +42,7 @@ export const jobsList: Command = {
     {
       name: "state",
       value: "state",
-      values: ["queued", "running", "done", "dead", "cancelled"] satisfies JobState[],
+      values: ["queued", "running", "done", "dead", "cancelled", "paused"] satisfies JobState[],
       description: "Only jobs that are queued, running, done, dead or cancelled.",
     },
     { name: "job", value: "name", description: "Only jobs with this name." },
@@ -271,6 +270,57 @@ function describeUnchanged(what: Change, job: { readonly state: string } | undef
   return `the job is ${job.state}, and only ${states} jobs can be ${done}${lease}${stop}`;
 }
 
+const NAME_ARGUMENT = { name: "job", description: "The name of the jobs." } as const;
+
+/** The command `trellis jobs pause`. */
+export const jobsPause: Command = {
+  name: "jobs pause",
+  summary: "Lets no background job of a name begin until it is resumed.",
+  description: [
+    "Jobs that run end, and jobs can still be enqueued. The name of the jobs of a workflow is workflow.<name>.\n" +
+    "trellis jobs list --state paused lists the names that are paused.",
+  ],
+  args: [NAME_ARGUMENT],
+  options: databaseOptions(),
+  examples: [["trellis jobs pause send-mail", "all jobs of one kind"]],
+  exitCodes: {
+    [ExitCode.Done]: "The jobs are paused.",
+    [ExitCode.Found]: "They were paused already.",
+    [ExitCode.Failed]: TABLE_FAILED,
+  },
+  run: (context) => hold("pause", context),
+};
+
+/** The command `trellis jobs resume`. */
+export const jobsResume: Command = {
+  name: "jobs resume",
+  summary: "Lets the background jobs of a name begin again.",
+  description: ["Jobs that a queue has delivered meanwhile begin with the next run of the relay."],
+  args: [NAME_ARGUMENT],
+  options: databaseOptions(),
+  examples: [["trellis jobs resume send-mail", "all jobs of one kind"]],
+  exitCodes: {
+    [ExitCode.Done]: "The jobs are resumed.",
+    [ExitCode.Found]: "They were not paused.",
+    [ExitCode.Failed]: TABLE_FAILED,
+  },
+  run: (context) => hold("resume", context),
+};
+
+async function hold(what: "pause" | "resume", context: CommandContext): Promise<CommandResult> {
+  const { args: [name], output } = context;
+  const { pauseJobs, resumeJobs } = await import("../../jobs/job_admin.ts");
+  const [label, isChanged] = await withJobsDatabase(
+    context,
+    (db) => what === "pause" ? pauseJobs(db, name) : resumeJobs(db, name),
+  );
+  const unchanged = what === "pause" ? "were paused already" : "were not paused";
+  const result = isChanged ? `are ${what}d` : unchanged;
+  output.line(`${output.bold(label)}: the jobs ${name} ${result}`);
+  const exitCode = isChanged ? ExitCode.Done : ExitCode.Found;
+  return { exitCode, database: label, isChanged };
+}
+
 /**
  * Runs work on the database with the table of jobs, and closes it.
  *
@@ -306,17 +356,11 @@ export async function withJobsDatabase<T>(
   }
 }
 
-const UNDEFINED_TABLE = "42P01";
-
-/** Throws an error that says which migration is missing, if the table of jobs or workflows does not exist. */
+/** Throws an error that says which migration is missing, if the table of jobs or workflows is not as this release needs it. */
 function throwJobsError(error: unknown, label: string, feature: "jobs" | "workflows"): never {
-  const isMissing = causeChain(error).some((link) => getSqlState(link) === UNDEFINED_TABLE);
-  if (!isMissing) throw error;
-  throw new DatabaseError(
-    `${label}: the table of ${feature} does not exist. trellis db tables ${feature} prints its migration, ` +
-      "and trellis db migrate runs it",
-    { cause: error },
-  );
+  const explained = explainTable(error, feature);
+  if (explained === error) throw error;
+  throw new DatabaseError(`${label}: ${(explained as Error).message}`, { cause: error });
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

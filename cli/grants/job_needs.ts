@@ -15,7 +15,7 @@ const { Select, Insert, Update, Delete } = DatabaseOperation;
 export const JOBS_TABLE: TableName = { name: "trellis_jobs" };
 
 /** A use of the table of jobs. */
-export type JobNeed = "enqueue" | "replace" | "work" | "relay" | "read" | "change";
+export type JobNeed = "enqueue" | "replace" | "work" | "relay" | "read" | "change" | "resume";
 
 /** Operations on the table of jobs by its use. */
 export const JOB_OPERATIONS: Readonly<Record<JobNeed, readonly DatabaseOperation[]>> = {
@@ -25,6 +25,7 @@ export const JOB_OPERATIONS: Readonly<Record<JobNeed, readonly DatabaseOperation
   relay: [Select, Insert, Update, Delete],
   read: [Select],
   change: [Select, Update],
+  resume: [Select, Delete],
 };
 
 /** Functions of the package that use the table of jobs, beside the functions of a job. */
@@ -38,6 +39,9 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
   countJobs: "read",
   retryJobs: "change",
   cancelJobs: "change",
+  // it returns what it has inserted
+  pauseJobs: "replace",
+  resumeJobs: "resume",
   signalWorkflow: "enqueue",
   cancelWorkflow: "enqueue",
   retryWorkflow: "enqueue",

@@ -158,7 +158,11 @@ const JOBS: ProjectTemplate = {
   packages: [],
   envExample: "",
   paths: [
-    ["src/jobs.ts", "background jobs, which are enqueued in the transaction of a request"],
+    [
+      "src/jobs.ts",
+      "background jobs, which are enqueued in the transaction of a request; work with several steps, or that waits for " +
+      "days, is a workflow: `trellis db tables workflows`",
+    ],
     ["src/functions/schedule/", "functions that run on a schedule: due jobs, the clean-up"],
   ],
 };

@@ -1,4 +1,5 @@
 import { CONFIRMING_ROUTES } from "../../auth/accounts/route_failures.ts";
+import { getAnswerSchema } from "./auth_answers.ts";
 
 type Json = Record<string, unknown>;
 
@@ -11,13 +12,18 @@ interface DescribedRoute {
 }
 
 /**
- * Returns the responses of a route with those that better-auth gives and does not describe. Found
- * with generated requests (version 1.7.25).
+ * Returns the responses of a route with those that better-auth gives and does not describe, and with
+ * the bodies that it describes wrongly. Found with generated requests (version 1.7.25).
+ *
+ * @param route The route.
+ * @param hasSecondFactors Whether the configuration has the plugin of second factors.
  */
 export function completeResponses(
   { method, path, operation }: DescribedRoute,
+  hasSecondFactors: boolean,
 ): Record<string, Json> {
   const responses = operation.responses as Record<string, Json>;
+  const answer = getAnswerSchema(`${method} ${path}`, hasSecondFactors);
   const hasSuccess = Object.keys(responses).some((status) => Number(status) < 400);
   return {
     ...!hasSuccess && !redirects(path, operation) && {
@@ -33,7 +39,17 @@ export function completeResponses(
     ...confirms(method, path) && {
       422: { description: "Unprocessable Content. Another account has taken the address." },
     },
+    ...path === "/is-username-available" && {
+      422: { description: "Unprocessable Content. The name is no valid username." },
+    },
     ...responses,
+    ...answer !== undefined && {
+      200: {
+        description: "OK",
+        ...responses[200],
+        content: { "application/json": { schema: answer } },
+      },
+    },
   };
 }
 
@@ -48,19 +64,26 @@ function redirects(path: string, { parameters }: DescribedRoute["operation"]): b
   return path.split("/").includes("callback") || given.some(({ name }) => name === "callbackURL");
 }
 
+/** The metadata of organizations are objects in some responses and texts of JSON in others. */
+const METADATA = { description: "The metadata: as they were given, or their text in JSON" };
+
 /**
- * Allows `null` for the optional fields of a table: columns without a value are `null` in responses.
+ * Corrects the schema of a table. Optional fields can be `null`: columns without a value are `null`
+ * in responses.
+ *
+ * @param name better-auth's name.
  */
-export function allowNulls(schema: Json): Json {
+export function correctTable(name: string, schema: Json): Json {
   const { properties, required = [] } = schema as {
     readonly properties?: Readonly<Record<string, Json>>;
     readonly required?: readonly string[];
   };
   if (properties === undefined) return schema;
-  const changed = Object.entries(properties).map(([name, field]) => {
+  const changed = Object.entries(properties).map(([key, field]) => {
     const { type } = field;
-    if (required.includes(name) || type === undefined) return [name, field] as const;
-    return [name, { ...field, type: [...new Set([type, "null"].flat())] }] as const;
+    if (name === "Organization" && key === "metadata") return [key, METADATA] as const;
+    if (required.includes(key) || type === undefined) return [key, field] as const;
+    return [key, { ...field, type: [...new Set([type, "null"].flat())] }] as const;
   });
   return { ...schema, properties: Object.fromEntries(changed) };
 }

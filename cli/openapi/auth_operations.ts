@@ -2,7 +2,7 @@ import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/routes/
 import { getAnswerName } from "../../validation/openapi/answers.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";
-import { allowNulls, completeResponses } from "./auth_corrections.ts";
+import { completeResponses, correctTable } from "./auth_corrections.ts";
 import { getAuthSchemaName, toJsonSchema } from "./auth_schemas.ts";
 import type { OpenApiFinding } from "./schema_findings.ts";
 
@@ -23,6 +23,14 @@ const AUTH_ERROR = {
 } as const;
 
 const ERROR_NAME = getAuthSchemaName("Error");
+const ERROR = { $ref: `#/components/schemas/${ERROR_NAME}` };
+
+/** The body of an error of OAuth 2.0 (RFC 6749, section 5.2). */
+const OAUTH_ERROR = {
+  type: "object",
+  properties: { error: { type: "string" }, error_description: { type: "string" } },
+  required: ["error"],
+};
 
 const SESSION_SCHEMES = ["session", "sessionCookie"] as const;
 
@@ -45,9 +53,11 @@ export function addAuthRoutes(
   functions: readonly AuthFunction[],
   auth: DescribedAuthRoutes,
 ): DocumentWithAuth {
+  const hasSecondFactors = auth.described.some(({ path }) => path.startsWith("/two-factor/"));
   const routes = auth.described.map((described) => {
     const route = { ...described, path: described.path.replace(/\{(\w+)\}/g, ":$1") };
-    return { ...route, operation: { ...route.operation, responses: completeResponses(route) } };
+    const responses = completeResponses(route, hasSecondFactors);
+    return { ...route, operation: { ...route.operation, responses } };
   });
   const { mounted, unknown } = mountRoutes(functions, routes);
   const paths = structuredClone(document.paths);
@@ -98,7 +108,7 @@ function toOperation(
     ],
     ...Array.isArray(parameters) && parameters.length > 0 && { parameters },
     ...requestBody !== undefined && { requestBody },
-    responses: toResponses(responses as Record<string, Json>, mount.hasErrorBody, shared),
+    responses: toResponses(route.path, responses as Record<string, Json>, mount, shared),
   };
 }
 
@@ -129,25 +139,26 @@ function getOperationId(
 
 /** Replaces the bodies of errors by the real ones. */
 function toResponses(
+  path: string,
   responses: Record<string, Json>,
-  hasErrorBody: boolean,
+  { hasErrorBody }: AuthFunction,
   shared: SharedErrors,
 ): Json {
+  const isOauth = /^\/(?:oauth2|device)(?:\/|$)/.test(path);
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const description = getDescription(status, response);
       if (!isError(status)) return [status, { ...response, description }];
       const component = shared.get(status);
-      if (!hasErrorBody && component?.description === description) {
-        return [status, { $ref: `#/components/responses/${component.name}` }];
-      }
-      return [status, toError(description, hasErrorBody)];
+      if (hasErrorBody) return [status, toError(description, {})];
+      if (isOauth) return [status, toError(description, { anyOf: [ERROR, OAUTH_ERROR] })];
+      if (component?.description !== description) return [status, toError(description, ERROR)];
+      return [status, { $ref: `#/components/responses/${component.name}` }];
     }),
   );
 }
 
-function toError(description: string, hasErrorBody = false): Json {
-  const schema = hasErrorBody ? {} : { $ref: `#/components/schemas/${ERROR_NAME}` };
+function toError(description: string, schema: Json): Json {
   return { description, content: { "application/json": { schema } } };
 }
 
@@ -194,7 +205,10 @@ function addComponents(
   const added: Json = { [ERROR_NAME]: AUTH_ERROR };
   // a schema may refer to further ones, which are appended to the set
   for (const name of found) {
-    added[getAuthSchemaName(name)] = allowNulls(toJsonSchema(schemas[name] ?? {}, found) as Json);
+    added[getAuthSchemaName(name)] = correctTable(
+      name,
+      toJsonSchema(schemas[name] ?? {}, found) as Json,
+    );
   }
   return {
     ...components,
@@ -202,7 +216,7 @@ function addComponents(
     responses: sortKeys({
       ...components.responses,
       ...Object.fromEntries(
-        [...shared.values()].map(({ name, description }) => [name, toError(description)]),
+        [...shared.values()].map(({ name, description }) => [name, toError(description, ERROR)]),
       ),
     }),
     securitySchemes: {

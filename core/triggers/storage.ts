@@ -4,7 +4,16 @@ import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { readRecords } from "./read_records.ts";
 import { listCorrelationIdsOfSingle, type RecordIdentity, runRecords } from "./record_scope.ts";
-import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./storage_events.ts";
+import {
+  decodeKey,
+  isBridged,
+  readChange,
+  type S3Event,
+  type S3EventBridgeEvent,
+  type S3Record,
+  type S3TestEvent,
+  type StorageChange,
+} from "./storage_events.ts";
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
@@ -18,23 +27,7 @@ import { record } from "../../env/recording.ts";
 export type StorageEvent = S3Event | S3EventBridgeEvent | S3TestEvent;
 
 /** Parameters of a storage handler, the same for all sources. */
-export interface StorageHandlerParams {
-  /** Name of the bucket. */
-  bucket: string;
-  /** Key of the object, decoded: what S3's API takes. */
-  key: string;
-  /** Change of the object: `other` is a restoration, a change of tags, and the like. */
-  change: "created" | "deleted" | "other";
-  /** Event name of the source: `ObjectCreated:Put`, through EventBridge `Object Created`. */
-  eventName: string;
-  /** Size in bytes, if S3 sends it. */
-  size: number | undefined;
-  /** The object's entity tag, if S3 sends it. */
-  eTag: string | undefined;
-  /** The version, in a bucket that keeps them. */
-  versionId: string | undefined;
-  /** Orders the changes of one key: the greater, as a hexadecimal number, is the later. */
-  sequencer: string | undefined;
+export interface StorageHandlerParams extends StorageChange {
   /** The record as S3 sent it. */
   record: S3Record | S3EventBridgeEvent;
   /** Lambda's context. */
@@ -108,52 +101,6 @@ export function defineStorageHandler(
   };
 }
 
-type Change = Omit<StorageHandlerParams, "record" | "context" | "metadata">;
-
-function readChange(record: S3Record | S3EventBridgeEvent): Change {
-  return isBridged(record) ? readBridgedChange(record) : readNotifiedChange(record);
-}
-
-function readNotifiedChange({ eventName, s3: { bucket, object } }: S3Record): Change {
-  const { key, size, eTag, versionId, sequencer } = object;
-  const change = eventName.startsWith("ObjectCreated:")
-    ? "created"
-    : /^(?:ObjectRemoved|LifecycleExpiration):/.test(eventName)
-    ? "deleted"
-    : "other";
-  return {
-    bucket: bucket.name,
-    key: decodeKey(key),
-    change,
-    eventName,
-    size,
-    eTag,
-    versionId,
-    sequencer,
-  };
-}
-
-function readBridgedChange(
-  { "detail-type": eventName, detail: { bucket, object } }: S3EventBridgeEvent,
-): Change {
-  const { key, size, etag: eTag, "version-id": versionId, sequencer } = object;
-  const change = eventName === "Object Created"
-    ? "created"
-    : eventName === "Object Deleted"
-    ? "deleted"
-    : "other";
-  return { bucket: bucket.name, key, change, eventName, size, eTag, versionId, sequencer };
-}
-
-/** S3 encodes keys in its own notifications as forms are, in events for EventBridge not at all. */
-function decodeKey(key: string): string {
-  try {
-    return decodeURIComponent(key.replaceAll("+", " "));
-  } catch {
-    return key;
-  }
-}
-
 function identify(record: S3Record | S3EventBridgeEvent): RecordIdentity {
   if (isBridged(record)) {
     const { "request-id": requestId, bucket, object } = record.detail ?? {};
@@ -167,10 +114,6 @@ function identify(record: S3Record | S3EventBridgeEvent): RecordIdentity {
     correlationIds: [record?.responseElements?.["x-amz-request-id"]],
     fields: { bucket: String(bucket?.name), object_key: decodeKey(String(object?.key)) },
   };
-}
-
-function isBridged(event: unknown): event is S3EventBridgeEvent {
-  return typeof (event as S3EventBridgeEvent | null)?.["detail-type"] === "string";
 }
 
 function getRecords(event: StorageEvent): readonly (S3Record | S3EventBridgeEvent)[] {

@@ -64,3 +64,75 @@ export interface S3EventBridgeEvent extends EventBridgeEvent {
     readonly reason?: string;
   };
 }
+
+/** A change of an object, the same for all sources. */
+export interface StorageChange {
+  /** Name of the bucket. */
+  bucket: string;
+  /** Key of the object, decoded: what S3's API takes. */
+  key: string;
+  /** Change of the object: `other` is a restoration, a change of tags, and the like. */
+  change: "created" | "deleted" | "other";
+  /** Event name of the source: `ObjectCreated:Put`, through EventBridge `Object Created`. */
+  eventName: string;
+  /** Size in bytes, if S3 sends it. */
+  size: number | undefined;
+  /** The object's entity tag, if S3 sends it. */
+  eTag: string | undefined;
+  /** The version, in a bucket that keeps them. */
+  versionId: string | undefined;
+  /** Orders the changes of one key: the greater, as a hexadecimal number, is the later. */
+  sequencer: string | undefined;
+}
+
+/** Reads a change, notified directly or through EventBridge. */
+export function readChange(record: S3Record | S3EventBridgeEvent): StorageChange {
+  return isBridged(record) ? readBridgedChange(record) : readNotifiedChange(record);
+}
+
+function readNotifiedChange({ eventName, s3: { bucket, object } }: S3Record): StorageChange {
+  const { key, size, eTag, versionId, sequencer } = object;
+  const change = eventName.startsWith("ObjectCreated:")
+    ? "created"
+    : /^(?:ObjectRemoved|LifecycleExpiration):/.test(eventName)
+    ? "deleted"
+    : "other";
+  return {
+    bucket: bucket.name,
+    key: decodeKey(key),
+    change,
+    eventName,
+    size,
+    eTag,
+    versionId,
+    sequencer,
+  };
+}
+
+function readBridgedChange(
+  { "detail-type": eventName, detail: { bucket, object } }: S3EventBridgeEvent,
+): StorageChange {
+  const { key, size, etag: eTag, "version-id": versionId, sequencer } = object;
+  const change = eventName === "Object Created"
+    ? "created"
+    : eventName === "Object Deleted"
+    ? "deleted"
+    : "other";
+  return { bucket: bucket.name, key, change, eventName, size, eTag, versionId, sequencer };
+}
+
+/**
+ * Decodes a key. S3 encodes keys in its own notifications as forms are, in events for EventBridge not at all.
+ */
+export function decodeKey(key: string): string {
+  try {
+    return decodeURIComponent(key.replaceAll("+", " "));
+  } catch {
+    return key;
+  }
+}
+
+/** Checks for an event of S3 that came through EventBridge. */
+export function isBridged(event: unknown): event is S3EventBridgeEvent {
+  return typeof (event as S3EventBridgeEvent | null)?.["detail-type"] === "string";
+}

@@ -46,13 +46,7 @@ export interface DataApiTarget {
 export async function openDataApi(config: DatabaseSettings): Promise<Connection> {
   const { target, region } = readTarget(config);
   const limit = getLimit(config);
-  const sdk = await import("@aws-sdk/client-rds-data").catch(
-    explainMissing(
-      DATABASE_PACKAGES,
-      "@aws-sdk/client-rds-data",
-      "Provider serverless-pg over the Data API",
-    ),
-  );
+  const sdk = await loadDataApi();
   // Deno 2.9 resends a request, also an INSERT, when a reused connection ends without an answer
   const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
   const client = new sdk.RDSDataClient({
@@ -256,4 +250,13 @@ function openSession(api: DataApiClient): DedicatedSession {
     keepsSession: false,
     close: () => Promise.resolve(),
   };
+}
+
+async function loadDataApi(): Promise<typeof import("@aws-sdk/client-rds-data")> {
+  try {
+    return await import("@aws-sdk/client-rds-data");
+  } catch (error) {
+    const purpose = "Provider serverless-pg over the Data API";
+    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/client-rds-data", purpose)(error);
+  }
 }

@@ -20,9 +20,7 @@ function isInMemory(folder: string): boolean {
  * @returns The connection.
  */
 export async function openEmbeddedPg(config: DatabaseSettings): Promise<Connection> {
-  const { PGlite } = await import("@electric-sql/pglite").catch(
-    explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", "Provider embedded-pg"),
-  );
+  const { PGlite } = await loadPglite();
   const folder = config.connectionString ?? "memory://";
   const isNew = isInMemory(folder) || await makeFolder(folder);
   const loadDataDir = isNew ? await loadEmbeddedSnapshot() : undefined;
@@ -68,4 +66,13 @@ function openSession(pglite: PGlite): DedicatedSession {
     transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
     close: () => Promise.resolve(),
   };
+}
+
+async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
+  try {
+    return await import("@electric-sql/pglite");
+  } catch (error) {
+    const purpose = "Provider embedded-pg";
+    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", purpose)(error);
+  }
 }

@@ -6,11 +6,10 @@ import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
  * single sign-on, containers, instances. `trellis build` replaces this module.
  */
 export async function loadDsqlSigner(): Promise<typeof import("@aws-sdk/dsql-signer")> {
-  return await import("@aws-sdk/dsql-signer").catch(
-    explainMissing(
-      DATABASE_PACKAGES,
-      "@aws-sdk/dsql-signer",
-      "Provider distsql without AWS credentials in environment variables",
-    ),
-  );
+  try {
+    return await import("@aws-sdk/dsql-signer");
+  } catch (error) {
+    const purpose = "Provider distsql without AWS credentials in environment variables";
+    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/dsql-signer", purpose)(error);
+  }
 }

@@ -8,7 +8,10 @@ import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
  * @throws {ConfigurationError} If it is not installed.
  */
 export async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
-  return await import("@neondatabase/serverless").catch(
-    explainMissing(DATABASE_PACKAGES, "@neondatabase/serverless", "Provider branching-pg"),
-  );
+  try {
+    return await import("@neondatabase/serverless");
+  } catch (error) {
+    const name = "@neondatabase/serverless";
+    return explainMissing(DATABASE_PACKAGES, name, "Provider branching-pg")(error);
+  }
 }

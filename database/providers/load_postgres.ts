@@ -8,7 +8,10 @@ import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
  * @throws {ConfigurationError} If it is not installed.
  */
 export async function loadPostgres(): Promise<{ readonly default: typeof import("postgres") }> {
-  return await import("postgres").catch(
-    explainMissing(DATABASE_PACKAGES, "postgres", "A connection to PostgreSQL or Aurora DSQL"),
-  );
+  try {
+    return await import("postgres");
+  } catch (error) {
+    const purpose = "A connection to PostgreSQL or Aurora DSQL";
+    return explainMissing(DATABASE_PACKAGES, "postgres", purpose)(error);
+  }
 }

@@ -6,11 +6,10 @@ import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
  * single sign-on, containers, instances. `trellis build` replaces this module.
  */
 export async function loadRdsSigner(): Promise<typeof import("@aws-sdk/rds-signer")> {
-  return await import("@aws-sdk/rds-signer").catch(
-    explainMissing(
-      DATABASE_PACKAGES,
-      "@aws-sdk/rds-signer",
-      "DatabaseConfig.iamAuth without AWS credentials in environment variables",
-    ),
-  );
+  try {
+    return await import("@aws-sdk/rds-signer");
+  } catch (error) {
+    const purpose = "DatabaseConfig.iamAuth without AWS credentials in environment variables";
+    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/rds-signer", purpose)(error);
+  }
 }

@@ -1,4 +1,10 @@
 import { writeName } from "../../sql/sql_name.ts";
+import type {
+  TableColumn,
+  TableConstraint,
+  TableConstraintType,
+  TableSchema,
+} from "./table_schema.ts";
 
 /** Qualified name in the catalog's form. */
 export interface ObjectName {
@@ -30,76 +36,38 @@ export interface DeclaredSequence extends ObjectName {
   readonly origin: "statement" | "serial" | "identity";
 }
 
-/** Column of a table. */
-export interface DeclaredColumn {
-  /** The name. */
-  readonly name: string;
-  /** Type, as written. */
-  readonly type: string;
+/** Column of a table that SQL declares. Its type is as written. */
+export interface DeclaredColumn extends TableColumn {
   /** Key of the enum that is the type, or the array's element type. */
-  readonly enum?: string;
+  enum?: string;
   /** Key of the domain that is the type. */
-  readonly domain?: string;
-  /** True if NULL is not allowed. */
-  readonly notNull: boolean;
-  /** Default, as written; omitted for `serial`. */
-  readonly default?: string;
+  domain?: string;
   /** Keys of the enums in the default, which may differ from the column's type. */
-  readonly defaultEnums?: readonly string[];
-  /** Expression of a generated column, as written. */
-  readonly generated?: string;
+  defaultEnums?: readonly string[];
   /** Kind of numbering. A `serial` column with a changed default is a plain column. */
-  readonly numbering?: "serial" | "identity";
+  numbering?: "serial" | "identity";
   /** Key of the sequence that numbers the rows. */
-  readonly sequence?: string;
+  sequence?: string;
   /**
    * Name of the CHECK that restricts the values to an enum's labels on the provider; PostgreSQL has
    * none.
    */
-  readonly labelCheck?: string;
-}
-
-/** Constraint of a table. */
-export interface DeclaredConstraint {
-  /** Given or generated name. */
-  readonly name: string;
-  /** Kind of constraint. */
-  readonly kind: "primary_key" | "unique" | "check" | "foreign_key" | "exclude";
-  /** Columns of a key or foreign key; columns that a CHECK names. */
-  readonly columns: readonly string[];
-  /** Columns of INCLUDE. */
-  readonly included: readonly string[];
-  /** Referenced table of a foreign key, by its key, and the referenced columns. */
-  readonly references?: { readonly table: string; readonly columns: readonly string[] };
-  /** Text after the name, as written. */
-  readonly text: string;
+  labelCheck?: string;
 }
 
 /** Checks whether a constraint has an index of the same name. */
-export function hasIndex(kind: DeclaredConstraint["kind"]): boolean {
-  return kind !== "check" && kind !== "foreign_key";
+export function hasIndex(type: TableConstraintType): boolean {
+  return type !== "check" && type !== "foreign_key";
 }
 
-/** Index that belongs to no constraint. */
-export interface DeclaredIndex {
-  /** Given or generated name. */
+/** Table that SQL declares. The definitions of its constraints and indexes are as written. */
+export interface DeclaredTable extends TableSchema, ObjectName {
+  /** Schema of the table. */
+  readonly schema: string;
+  /** Name of the table. */
   readonly name: string;
-  /** True for a unique index. */
-  readonly isUnique: boolean;
-  /** Columns that its keys, INCLUDE and predicate name. */
-  readonly columns: readonly string[];
-  /** Text after the table's name, as written. */
-  readonly text: string;
-}
-
-/** Table. */
-export interface DeclaredTable extends ObjectName {
   /** Columns in order. */
-  readonly columns: readonly DeclaredColumn[];
-  /** Constraints, except NOT NULL. */
-  readonly constraints: readonly DeclaredConstraint[];
-  /** Indexes, except those of constraints. */
-  readonly indexes: readonly DeclaredIndex[];
+  columns: DeclaredColumn[];
   /** Statistics objects of the table. */
   readonly statistics: readonly ObjectName[];
   /**
@@ -167,6 +135,12 @@ export function findObject<T extends ObjectName>(
   name: { readonly schema?: string; readonly name: string },
 ): T | undefined {
   return objects.get(getKey({ schema: name.schema ?? DEFAULT_SCHEMA, name: name.name }));
+}
+
+/** Checks whether a constraint is a foreign key that references the table of a key. */
+export function isReferenceTo(key: string, { references }: TableConstraint): boolean {
+  return references !== undefined &&
+    getKey({ schema: references.schema ?? DEFAULT_SCHEMA, name: references.table }) === key;
 }
 
 /** Returns a map with an added or replaced entry. */

@@ -8,12 +8,18 @@ import {
 import type { TableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { asyncTableAt } from "../syntax/statement_table.ts";
-import { findObject, getKey, hasIndex, withEntry, withoutEntries } from "./declared_schema.ts";
+import {
+  changeColumn,
+  keysFirst,
+  readConstraint,
+  renameColumn as renameInTable,
+  takeOverIndex,
+} from "./change_table.ts";
+import { findObject, getKey, withEntry, withoutEntries } from "./declared_schema.ts";
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
-import { addConstraints, toPending } from "./pending_constraint.ts";
-import { finishTable, getTable, type TableFold } from "./table_fold.ts";
-import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
+import { addConstraints, finishTable, getTable, type TableFold } from "./table_fold.ts";
+import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import {
   dropColumn,
   dropUnsupported,
@@ -25,35 +31,17 @@ import {
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
 function foldAddConstraint(fold: TableFold, constraint: TableConstraint): void {
-  const { schema, key, pending } = fold;
-  if (constraint.usesIndex) return takeOverIndex(fold, constraint);
+  const { reader, pending } = fold;
+  const table = getTable(fold);
   if (constraint.kind === "not_null") {
-    return changeColumn(schema, key, constraint.columns[0].name, { notNull: true });
+    const column = table.columns.find(({ name }) => name === constraint.columns[0].name);
+    if (column !== undefined) column.notNull = true;
+    return;
   }
-  const added = toPending(fold, constraint);
-  if (added) pending.push(added);
-}
-
-/** Applies ADD CONSTRAINT name UNIQUE USING INDEX index: the index takes the constraint's name. */
-function takeOverIndex(
-  { schema, reader, key }: TableFold,
-  { name, kind, bodyFrom, to }: TableConstraint,
-): void {
-  const index = readName(reader, reader.find("INDEX", bodyFrom, to) + 1).name;
-  changeTable(schema, key, ({ indexes, constraints }) => {
-    const found = indexes.find((one) => one.name === index);
-    const constraint = {
-      name: name?.name ?? index,
-      kind: kind === "primary_key" ? "primary_key" as const : "unique" as const,
-      columns: found?.columns ?? [],
-      included: [],
-      text: found?.text ?? "",
-    };
-    return {
-      indexes: indexes.filter((one) => one.name !== index),
-      constraints: [...constraints, constraint],
-    };
-  });
+  const added = constraint.usesIndex
+    ? takeOverIndex(table, reader, constraint)
+    : readConstraint(reader, constraint);
+  if (added !== undefined) pending.push(added);
 }
 
 /** Detaches the sequence of a serial column whose default became an ordinary one. */
@@ -63,51 +51,40 @@ function releaseSequence(schema: SchemaDraft, key: string | undefined): void {
   schema.sequences = withEntry(schema.sequences, { ...sequence, origin: "statement" });
 }
 
-function foldAlterColumn(
-  fold: TableFold,
-  { column: { name, end }, change, valueAt, to }: ActionOf<"alter_column">,
-): void {
-  const { schema, reader, key } = fold;
+function foldAlterColumn(fold: TableFold, action: ActionOf<"alter_column">): void {
+  const { schema, reader } = fold;
+  const { column: { name, end }, change, valueAt, to } = action;
   const column = getTable(fold).columns.find((one) => one.name === name);
   if (column === undefined) return;
-  const set = (changed: Parameters<typeof changeColumn>[3]): void =>
-    changeColumn(schema, key, name, changed);
+  const isSerial = column.numbering === "serial";
   switch (change) {
-    case "type": {
-      const type = readType(schema, reader, valueAt, reader.findEnd(USING, valueAt, to));
-      return set({ ...type, labelCheck: type.enum === undefined ? undefined : column.labelCheck });
-    }
-    case "set_not_null":
-    case "drop_not_null":
-      return set({ notNull: change === "set_not_null" });
-    case "drop_default":
-      if (column.numbering === "serial") releaseSequence(schema, column.sequence);
-      set({ default: undefined });
-      if (column.numbering !== "identity") set({ numbering: undefined, sequence: undefined });
+    case "type":
+      Object.assign(column, readType(schema, reader, valueAt, reader.findEnd(USING, valueAt, to)));
+      if (column.enum === undefined) delete column.labelCheck;
       return;
-    case "drop_expression":
-      return set({ generated: undefined });
+    case "drop_default":
+      if (isSerial) releaseSequence(schema, column.sequence);
+      if (column.numbering !== "identity") column.numbering = column.sequence = undefined;
+      break;
     case "drop_identity": {
       if (column.numbering !== "identity") return;
       const { sequence } = column;
       schema.sequences = withoutEntries(schema.sequences, sequence === undefined ? [] : [sequence]);
-      return set({ numbering: undefined, sequence: undefined });
+      column.numbering = column.sequence = undefined;
+      break;
     }
     case "set_default": {
       const value = readDefault(schema, reader, valueAt, to, column.enum);
-      if (column.numbering === "serial") {
-        if (value.sequence === column.sequence) return;
-        releaseSequence(schema, column.sequence);
-      }
-      return set({ ...value, numbering: undefined });
+      if (isSerial && value.sequence === column.sequence) return;
+      if (isSerial) releaseSequence(schema, column.sequence);
+      Object.assign(column, value, { numbering: undefined });
+      return;
     }
     case "add_identity":
-      return set({
-        notNull: true,
-        numbering: "identity",
-        sequence: addIdentity(fold, name, end, to),
-      });
+      column.sequence = addIdentity(fold, name, end, to);
+      column.numbering = "identity";
   }
+  changeColumn(column, reader, action);
 }
 
 function foldAction(fold: TableFold, action: AlterAction): void {
@@ -131,13 +108,18 @@ function foldAction(fold: TableFold, action: AlterAction): void {
     case "alter_column":
       return foldAlterColumn(fold, action);
     case "rename_column":
+      renameInTable(getTable(fold), action.name, action.newName);
       return renameColumn(schema, key, action.name, action.newName);
     case "rename_constraint":
-      return changeTable(schema, key, ({ constraints }) => ({
-        constraints: constraints.map((one) =>
-          one.name === action.name ? { ...one, name: action.newName } : one
-        ),
-      }));
+    case "validate": {
+      const isRename = action.kind === "rename_constraint";
+      const name = isRename ? action.name : action.constraint.name;
+      const constraint = getTable(fold).constraints.find((one) => one.name === name);
+      if (constraint === undefined) return;
+      if (isRename) constraint.name = action.newName;
+      else constraint.validated = true;
+      return;
+    }
     case "rename_table":
       return renameTable(schema, key, action.newName);
     case "set_schema":
@@ -154,13 +136,12 @@ export function foldAlterTable(
   reader: StatementReader,
   names: Map<number, string>,
 ): void {
-  if (asyncTableAt(reader) >= 0) return;
-  const written = readName(reader, reader.alteredTableAt());
-  const table = findObject(schema.tables, written);
+  const nameAt = Math.max(asyncTableAt(reader), reader.alteredTableAt());
+  const table = findObject(schema.tables, readName(reader, nameAt));
   if (table === undefined) return foldRenameRelation(schema, reader);
+  schema.tables = withEntry(schema.tables, structuredClone(table));
   const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };
-  for (const action of inRunOrder(readAlterActions(reader))) foldAction(fold, action);
-  fold.pending.sort((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
-  addConstraints(fold, names);
+  for (const action of inRunOrder(readAlterActions(reader, nameAt))) foldAction(fold, action);
+  addConstraints({ ...fold, pending: keysFirst(fold.pending) }, names);
   finishTable(schema, fold.key);
 }

@@ -9,8 +9,8 @@ import {
   getKey,
   withEntry,
 } from "./declared_schema.ts";
+import { readColumnConstraints, readNewColumn } from "./change_table.ts";
 import { chooseRelationName } from "./names.ts";
-import { readColumnPending } from "./pending_constraint.ts";
 import { readNextval, toObjectName, type WrittenName } from "./read_object.ts";
 import { changeTable } from "./schema_draft.ts";
 import { getTable, type TableFold } from "./table_fold.ts";
@@ -77,27 +77,24 @@ export function addColumn(fold: TableFold, definition: ColumnDefinition): void {
   const { schema, reader, key, pending } = fold;
   const { name } = definition.name;
   const serial = isSerial(reader, definition.typeFrom);
-  let column: DeclaredColumn = {
-    name,
+  const column: DeclaredColumn = {
+    ...readNewColumn(reader, definition),
     ...readType(schema, reader, definition.typeFrom, definition.typeTo),
-    notNull: serial,
-    numbering: serial ? "serial" : undefined,
-    sequence: serial ? addSequence(fold, name, "serial") : undefined,
   };
-  for (const clause of definition.clauses) {
-    if (clause.kind === "not_null" || clause.kind === "primary_key") {
-      column = { ...column, notNull: true };
-    } else if (clause.kind === "default") {
-      const value = readDefault(schema, reader, clause.bodyFrom + 1, clause.to, column.enum);
-      column = { ...column, ...value };
-    } else if (clause.kind === "generated") {
-      column = { ...column, generated: reader.text(clause.bodyFrom, clause.to) };
-    } else if (clause.kind === "identity") {
-      const sequence = addIdentity(fold, name, clause.bodyFrom, clause.to);
-      column = { ...column, notNull: true, numbering: "identity", sequence };
+  if (serial) {
+    column.notNull = true;
+    column.numbering = "serial";
+    column.sequence = addSequence(fold, name, "serial");
+  }
+  for (const { kind, bodyFrom, to } of definition.clauses) {
+    if (kind === "default") {
+      Object.assign(column, readDefault(schema, reader, bodyFrom + 1, to, column.enum));
+    } else if (kind === "identity") {
+      column.numbering = "identity";
+      column.sequence = addIdentity(fold, name, bodyFrom, to);
     }
   }
-  pending.push(...readColumnPending(fold, definition));
+  pending.push(...readColumnConstraints(reader, definition));
   changeTable(schema, key, ({ columns }) => ({ columns: [...columns, column] }));
 }
 

@@ -3,10 +3,10 @@ import { readColumn } from "../syntax/column_definition.ts";
 import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
+import { type PendingConstraint, readConstraint } from "./change_table.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
-import { addConstraints, toPending } from "./pending_constraint.ts";
-import { finishTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
+import { addConstraints, finishTable, type TableFold } from "./table_fold.ts";
 import { readPart, toObjectName } from "./read_object.ts";
 import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
 
@@ -21,7 +21,7 @@ function mergeKeys(
   const merged: PendingConstraint[] = [];
   for (const key of keys) {
     const at = merged.findIndex((one) =>
-      key.kind === "unique" && one.kind !== "exclude" &&
+      key.type === "unique" && one.type !== "exclude" &&
       one.columns.join("\0") === key.columns.join("\0") &&
       tail(one, reader) === tail(key, reader)
     );
@@ -84,15 +84,15 @@ export function foldCreateTable(
   for (const [from, to] of reader.listIn(open)) {
     if (reader.key(from) === "LIKE") copyColumns(fold, from, to);
     else if (isTableConstraint(reader, from)) {
-      const constraint = toPending(fold, readTableConstraint(reader, from, to));
+      const constraint = readConstraint(reader, readTableConstraint(reader, from, to));
       if (constraint) fold.pending.push(constraint);
       else changeColumn(schema, fold.key, readPart(reader, to - 1), { notNull: true });
     } else addColumn(fold, readColumn(reader, from, to));
   }
-  const checks = fold.pending.filter((one) => one.kind === "check");
-  const keys = fold.pending.filter((one) => hasIndex(one.kind))
-    .toSorted((a, b) => Number(b.kind === "primary_key") - Number(a.kind === "primary_key"));
-  const foreignKeys = fold.pending.filter((one) => one.kind === "foreign_key");
+  const checks = fold.pending.filter((one) => one.type === "check");
+  const keys = fold.pending.filter((one) => hasIndex(one.type))
+    .toSorted((a, b) => Number(b.type === "primary_key") - Number(a.type === "primary_key"));
+  const foreignKeys = fold.pending.filter((one) => one.type === "foreign_key");
   const pending = [...checks, ...mergeKeys(keys, reader), ...foreignKeys];
   addConstraints({ ...fold, pending }, names);
   finishTable(schema, fold.key);
@@ -115,7 +115,7 @@ function copyColumns({ schema, reader, key }: TableFold, from: number, to: numbe
     labelCheck: has("CONSTRAINTS") ? column.labelCheck : undefined,
   }));
   const checks = has("CONSTRAINTS")
-    ? source?.constraints.filter((one) => one.kind === "check") ?? []
+    ? source?.constraints.filter((one) => one.type === "check") ?? []
     : [];
   const isWhole = source?.isComplete === true && !has("IDENTITY") && !has("INDEXES");
   changeTable(schema, key, (table) => ({

@@ -1,8 +1,6 @@
 import { readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
-  type DeclaredConstraint,
-  type DeclaredIndex,
   type DeclaredSchema,
   type DeclaredSequence,
   findObject,
@@ -17,6 +15,7 @@ import { chooseRelationName, isRelationName, nameKeys } from "./names.ts";
 import { readPart, toObjectName, type WrittenName } from "./read_object.ts";
 import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
+import type { TableConstraintType, TableIndex } from "./table_schema.ts";
 
 /** Applies CREATE INDEX; an index without a name gets PostgreSQL's generated one. */
 export function foldCreateIndex(schema: SchemaDraft, reader: StatementReader): void {
@@ -29,17 +28,21 @@ export function foldCreateIndex(schema: SchemaDraft, reader: StatementReader): v
   const close = reader.closing(open);
   const include = reader.find("INCLUDE", close + 1);
   const included = include < 0 ? [] : reader.listIn(include + 1);
-  const keys = [...reader.list(open + 1, close), ...included];
-  const columns = nameKeys(reader, keys);
+  const keys = reader.listIn(open);
+  const columns = nameKeys(reader, [...keys, ...included]);
   const parts = { schema: table.schema, table: table.name, columns, label: "idx" };
   const given = indexName(reader, isUnique ? 3 : 2, on);
   if (given !== undefined && isRelationName(schema, table.schema, given)) return;
   const known = new Set(table.columns.map((column) => column.name));
-  const index: DeclaredIndex = {
+  const isPlain = reader.find("WHERE", close) < 0 &&
+    keys.every(([from]) => reader.isName(from) && !reader.is(reader.nameEnd(from), "("));
+  const index: TableIndex = {
     name: given ?? chooseRelationName(schema, parts),
-    isUnique,
+    unique: isUnique,
+    definition: reader.text(written.end, reader.size),
     columns: columnsNamed(reader, open, reader.size, known),
-    text: reader.text(written.end, reader.size),
+    ...isPlain ? { keys: keys.map(([from]) => readPart(reader, from)) } : {},
+    valid: true,
   };
   changeTable(schema, getKey(table), ({ indexes }) => ({ indexes: [...indexes, index] }));
 }
@@ -153,8 +156,8 @@ export function foldRenameRelation(schema: SchemaDraft, reader: StatementReader)
 
 /** Renames an index, or the constraint that owns it. */
 function renameIndex(schema: SchemaDraft, from: ObjectName, name: string): void {
-  const isIt = (one: { name: string; kind?: DeclaredConstraint["kind"] }): boolean =>
-    one.name === from.name && (one.kind === undefined || hasIndex(one.kind));
+  const isIt = (one: { name: string; type?: TableConstraintType }): boolean =>
+    one.name === from.name && (one.type === undefined || hasIndex(one.type));
   const rename = <T extends { name: string }>(one: T): T => isIt(one) ? { ...one, name } : one;
   const table = [...schema.tables.values()].find(({ schema, indexes, constraints }) =>
     schema === from.schema && [...indexes, ...constraints].some(isIt)

@@ -1,6 +1,7 @@
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { getName, readName } from "../../sql/sql_name.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
+import type { TableConstraint } from "./table_schema.ts";
 
 /** Parsed foreign key. */
 export interface ForeignKeyParts {
@@ -60,6 +61,14 @@ export function formatForeignKey(
   const list = (names: readonly string[]): string => names.map(quoteName).join(", ");
   const to = `${qualify(schema, table)}${targets.length === 0 ? "" : ` (${list(targets)})`}`;
   return `FOREIGN KEY (${list(columns)}) REFERENCES ${to}${rest === "" ? "" : ` ${rest}`}`;
+}
+
+/** Returns a foreign key's definition with another referenced table or other columns of it. */
+export function pointForeignKey(
+  definition: string,
+  { schema, table, columns }: NonNullable<TableConstraint["references"]>,
+): string {
+  return formatForeignKey({ ...parseForeignKey(definition), schema, table, targets: columns });
 }
 
 /** Removes NOT VALID from the end of a definition. */

@@ -1,13 +1,9 @@
 import { deriveName, truncateName } from "../../sql/sql_name.ts";
-import {
-  type DeclaredConstraint,
-  type DeclaredSchema,
-  getKey,
-  hasIndex,
-} from "./declared_schema.ts";
+import { type DeclaredSchema, getKey, hasIndex } from "./declared_schema.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { readPart } from "./read_object.ts";
 import { keywordSet } from "../../sql/list_words.ts";
+import type { TableConstraintType } from "./table_schema.ts";
 
 /** Checks whether a table, view, sequence, index or key of the schema has the name. */
 export function isRelationName(state: DeclaredSchema, schema: string, name: string): boolean {
@@ -16,7 +12,7 @@ export function isRelationName(state: DeclaredSchema, schema: string, name: stri
   return isTable || [...state.tables.values()].some((table) =>
     table.schema === schema &&
     (table.indexes.some((one) => one.name === name) ||
-      table.constraints.some((one) => one.name === name && hasIndex(one.kind)))
+      table.constraints.some((one) => one.name === name && hasIndex(one.type)))
   );
 }
 
@@ -40,7 +36,7 @@ export interface NameParts {
 }
 
 /** Suffixes of PostgreSQL's generated constraint names. */
-export const CONSTRAINT_LABELS: Readonly<Record<DeclaredConstraint["kind"], string>> = {
+export const CONSTRAINT_LABELS: Readonly<Record<TableConstraintType, string>> = {
   primary_key: "pkey",
   unique: "key",
   check: "check",

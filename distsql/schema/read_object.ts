@@ -1,3 +1,4 @@
+import { readLiteral } from "../../sql/quote.ts";
 import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
@@ -34,9 +35,9 @@ export function readNextval(
 
 /** Parses the name inside a string literal: `'app."Notes_id_seq"'`. */
 export function readNameLiteral(reader: StatementReader, at: number): QualifiedName | undefined {
-  const token = reader.token(at);
-  if (token?.kind !== "string" || !token.text.startsWith("'")) return undefined;
-  const inner = parseStatement(token.text.slice(1, -1).replaceAll("''", "'"));
+  const literal = readLiteral(reader.token(at));
+  if (literal === undefined) return undefined;
+  const inner = parseStatement(literal);
   const name = readName(inner, 0);
   return name.end === inner.size && name.end > 0 ? name : undefined;
 }

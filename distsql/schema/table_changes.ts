@@ -1,18 +1,20 @@
+import { removeColumn } from "./change_table.ts";
 import {
-  type DeclaredConstraint,
   type DeclaredSequence,
   getKey,
   hasIndex,
+  isReferenceTo,
   mapValues,
   type ObjectName,
   type ViewSource,
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
-import { isSameSet } from "./foreign_key.ts";
+import { isSameSet, pointForeignKey } from "./foreign_key.ts";
 import { changeAllColumns, changeTable, type SchemaDraft } from "./schema_draft.ts";
+import type { TableConstraint } from "./table_schema.ts";
 
-type References = NonNullable<DeclaredConstraint["references"]>;
+type References = NonNullable<TableConstraint["references"]>;
 
 /** Changes the foreign keys that reference a table. */
 function changeReferences(
@@ -20,8 +22,11 @@ function changeReferences(
   key: string,
   change: (references: References) => References,
 ): void {
-  const changeOne = (one: DeclaredConstraint): DeclaredConstraint =>
-    one.references?.table === key ? { ...one, references: change(one.references) } : one;
+  const changeOne = (one: TableConstraint): TableConstraint => {
+    if (!isReferenceTo(key, one)) return one;
+    const references = change(one.references!);
+    return { ...one, references, definition: pointForeignKey(one.definition, references) };
+  };
   schema.tables = mapValues(
     schema.tables,
     (table) =>
@@ -66,7 +71,11 @@ function rekeyTable(schema: SchemaDraft, key: string, name: ObjectName): void {
   const after = getKey(name);
   const table = schema.tables.get(key)!;
   schema.tables = withEntry(withoutEntries(schema.tables, [key]), { ...table, ...name });
-  changeReferences(schema, key, (references) => ({ ...references, table: after }));
+  changeReferences(
+    schema,
+    key,
+    ({ columns }) => ({ schema: name.schema, table: name.name, columns }),
+  );
   changeSources(schema, key, (source) => ({ ...source, relation: after }));
   changeOwners(schema, key, (column) => ({ table: after, column }));
 }
@@ -117,9 +126,8 @@ function dropOwned(schema: SchemaDraft, key: string, column?: string): void {
 }
 
 /** Drops the foreign keys that match a condition. */
-function dropForeignKeys(schema: SchemaDraft, isGone: (references: References) => boolean): void {
-  const stays = ({ references }: DeclaredConstraint): boolean =>
-    references === undefined || !isGone(references);
+function dropForeignKeys(schema: SchemaDraft, isGone: (one: TableConstraint) => boolean): void {
+  const stays = (one: TableConstraint): boolean => !isGone(one);
   schema.tables = mapValues(
     schema.tables,
     (table) =>
@@ -134,14 +142,9 @@ export function dropUnsupported(schema: SchemaDraft, key: string): void {
   const table = schema.tables.get(key);
   if (table === undefined) return;
   const isKey = (columns: readonly string[]): boolean =>
-    table.constraints.some((one) => hasIndex(one.kind) && isSameSet(one.columns, columns)) ||
-    table.indexes.some((one) =>
-      one.isUnique && columns.every((name) => one.columns.includes(name))
-    );
-  dropForeignKeys(
-    schema,
-    (references) => references.table === key && !isKey(references.columns),
-  );
+    table.constraints.some((one) => hasIndex(one.type) && isSameSet(one.columns, columns)) ||
+    table.indexes.some((one) => one.unique && columns.every((name) => one.columns.includes(name)));
+  dropForeignKeys(schema, (one) => isReferenceTo(key, one) && !isKey(one.references!.columns));
 }
 
 /** Drops the views that read a relation or one of its columns, including views on those views. */
@@ -165,13 +168,11 @@ export function dropColumn(
   cascades: boolean,
 ): void {
   if (!schema.tables.get(key)?.columns.some((column) => column.name === name)) return;
-  changeTable(schema, key, ({ columns, constraints, indexes }) => ({
-    columns: columns.filter((column) => column.name !== name),
-    constraints: constraints.filter((one) =>
-      !one.columns.includes(name) && !one.included.includes(name)
-    ),
-    indexes: indexes.filter((one) => !one.columns.includes(name)),
-  }));
+  changeTable(schema, key, (table) => {
+    const after = { ...table };
+    removeColumn(after, name);
+    return after;
+  });
   dropUnsupported(schema, key);
   dropOwned(schema, key, name);
   if (cascades) dropViewsOn(schema, key, name);
@@ -179,19 +180,13 @@ export function dropColumn(
 
 /** Renames a column, and updates constraints, indexes, views and sequences. */
 export function renameColumn(schema: SchemaDraft, key: string, from: string, to: string): void {
-  if (!schema.tables.has(key)) return;
   const renameOne = (name: string): string => name === from ? to : name;
   const rename = (names: readonly string[]): string[] => names.map(renameOne);
-  changeTable(schema, key, ({ columns, constraints, indexes }) => ({
-    columns: columns.map((one) => ({ ...one, name: renameOne(one.name) })),
-    constraints: constraints.map((one) => ({
-      ...one,
-      columns: rename(one.columns),
-      included: rename(one.included),
-    })),
-    indexes: indexes.map((one) => ({ ...one, columns: rename(one.columns) })),
-  }));
-  changeReferences(schema, key, ({ columns }) => ({ table: key, columns: rename(columns) }));
+  changeReferences(
+    schema,
+    key,
+    ({ columns, ...table }) => ({ ...table, columns: rename(columns) }),
+  );
   changeSources(schema, key, (source) => ({ ...source, columns: rename(source.columns) }));
   changeOwners(schema, key, (column) => ({ table: key, column: renameOne(column) }));
 }
@@ -203,5 +198,5 @@ export function dropTables(schema: SchemaDraft, keys: readonly string[], cascade
     if (cascades) dropViewsOn(schema, key);
   }
   schema.tables = withoutEntries(schema.tables, keys);
-  dropForeignKeys(schema, (references) => keys.includes(references.table));
+  dropForeignKeys(schema, (one) => keys.some((key) => isReferenceTo(key, one)));
 }

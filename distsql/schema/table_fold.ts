@@ -1,24 +1,15 @@
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import type { DeclaredColumn, DeclaredConstraint, DeclaredTable } from "./declared_schema.ts";
+import { addConstraint, type PendingConstraint } from "./change_table.ts";
+import {
+  type DeclaredColumn,
+  type DeclaredTable,
+  DEFAULT_SCHEMA,
+  findObject,
+  hasIndex,
+} from "./declared_schema.ts";
+import { pointForeignKey, referencesItself } from "./foreign_key.ts";
+import { chooseConstraintName, chooseKeyName, chooseName } from "./names.ts";
 import { changeTable, type SchemaDraft } from "./schema_draft.ts";
-import { chooseName } from "./names.ts";
-
-/** Constraint of a statement that has no name yet. */
-export interface PendingConstraint {
-  /** Start of its definition, where `CONSTRAINT name` would be written. */
-  readonly at: number;
-  readonly kind: DeclaredConstraint["kind"];
-  readonly name?: string;
-  /** Columns of a key; those of a CHECK are determined when the table is complete. */
-  readonly columns: readonly string[];
-  readonly included: readonly string[];
-  /** Columns in a generated name. */
-  readonly nameColumns: readonly string[];
-  readonly references?: DeclaredConstraint["references"];
-  /** Start of the definition without its name. */
-  readonly from: number;
-  readonly to: number;
-}
 
 /** CREATE TABLE or ALTER TABLE that is applied to a schema. */
 export interface TableFold {
@@ -35,6 +26,45 @@ export interface TableFold {
 /** Returns the table in its current state. */
 export function getTable({ schema, key }: TableFold): DeclaredTable {
   return schema.tables.get(key)!;
+}
+
+/** Completes a foreign key: with the schema, and with the primary key if it names no columns. */
+function complete(fold: TableFold, one: PendingConstraint): PendingConstraint {
+  if (one.references === undefined) return one;
+  const self = getTable(fold);
+  const { schema, table, columns } = one.references;
+  const target = referencesItself({ schema, table }, self)
+    ? self
+    : findObject(fold.schema.tables, { schema, name: table });
+  const key = target?.constraints.find(({ type }) => type === "primary_key");
+  const references = {
+    schema: target?.schema ?? schema ?? DEFAULT_SCHEMA,
+    table,
+    columns: columns.length > 0 ? columns : key?.columns ?? [],
+  };
+  return { ...one, references, definition: pointForeignKey(one.definition, references) };
+}
+
+/**
+ * Adds the pending constraints to the table in order, each with its own or a generated name.
+ *
+ * @param fold The statement.
+ * @param names Receives the generated names, by the position of the constraint.
+ */
+export function addConstraints(fold: TableFold, names: Map<number, string>): void {
+  const { schema, reader } = fold;
+  for (const one of fold.pending) {
+    const table = getTable(fold);
+    if (table === undefined) return;
+    const choose = hasIndex(one.type) ? chooseKeyName : chooseConstraintName;
+    const name = addConstraint(
+      table,
+      reader,
+      complete(fold, one),
+      (parts) => choose(schema, { ...parts, schema: table.schema }),
+    );
+    if (one.name === undefined) names.set(one.at, name);
+  }
 }
 
 function lacksCheckName(column: DeclaredColumn): boolean {

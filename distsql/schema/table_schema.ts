@@ -51,6 +51,8 @@ export interface TableConstraint {
   type: TableConstraintType;
   /** Columns of the constraint, as far as the catalog lists them. */
   columns: string[];
+  /** Columns of INCLUDE, if the constraint was read from SQL and has them. */
+  included?: string[];
   /** Definition after the name, without NOT VALID: `CHECK ((price > 0))`. */
   definition: string;
   /** True if existing rows were validated. */

@@ -1,3 +1,4 @@
+import { readLiteral } from "../../sql/quote.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
 import { type SqlToken, tokenize } from "../../sql/tokenize.ts";
@@ -20,11 +21,8 @@ export interface GuardedStatement {
 /** Returns the text of the block, between dollar quotes or quotes. */
 function getBody(reader: StatementReader): string | undefined {
   for (let at = 1; at < reader.size; at++) {
-    const token = reader.token(at)!;
-    if (token.kind !== "string") continue;
-    const tag = /^\$[^$]*\$/.exec(token.text)?.[0];
-    if (tag !== undefined) return token.text.slice(tag.length, -tag.length);
-    return token.text.startsWith("'") ? token.text.slice(1, -1).replaceAll("''", "'") : undefined;
+    const token = reader.token(at);
+    if (token?.kind === "string") return readLiteral(token);
   }
   return undefined;
 }

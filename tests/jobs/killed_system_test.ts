@@ -7,20 +7,18 @@ import {
   getDrizzleClient,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { runMigrations } from "../../database/migrations/run.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { startRestartablePostgres } from "../../bench/load/restartable_postgres.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
-import { type KillPhase, startKillingProxy } from "./killing_proxy.ts";
+import { migrate, PHASES, runKilled, startKillingProxy } from "./killing_proxy.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 10,000 jobs have run. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const JOBS = Number(Deno.env.get("TRELLIS_KILLED_JOBS") ?? 10_000);
-const PROCESS = new URL("./killed_process.ts", import.meta.url).pathname;
-const PHASES: readonly KillPhase[] = ["before it is sent", "before its answer", "after its answer"];
+const PROCESS = new URL("./killed_process.ts", import.meta.url);
 
 const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
 --> statement-breakpoint
@@ -46,37 +44,6 @@ interface Totals {
   kills: number;
 }
 
-async function prepare(config: DatabaseConfig): Promise<void> {
-  const migrationsFolder = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${migrationsFolder}/0001_jobs.sql`, JOBS_MIGRATION_SQL);
-  await Deno.writeTextFile(`${migrationsFolder}/0002_tables.sql`, TABLES);
-  await runMigrations({ migrationsFolder, database: config });
-  await Deno.remove(migrationsFolder, { recursive: true });
-}
-
-/** Starts the process; `kill` of the plan ends it. */
-async function runProcess(
-  config: DatabaseConfig,
-  orders: number,
-  arm: (kill: () => void) => void,
-): Promise<{ wasKilled: boolean; output: string }> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", PROCESS, JSON.stringify(config), String(orders)],
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  arm(() => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it has ended
-    }
-  });
-  const { signal, stdout, stderr } = await child.output();
-  const decoder = new TextDecoder();
-  return { wasKilled: signal !== null, output: decoder.decode(stdout) + decoder.decode(stderr) };
-}
-
 async function readTotals(config: DatabaseConfig): Promise<Omit<Totals, "kills">> {
   const db = await getDrizzleClient(config);
   const count = async (query: ReturnType<typeof sql>) =>
@@ -94,7 +61,7 @@ async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
   for (let round = 0; round < 5; round++) {
     // time passes: the leases of the dead end
     await db.execute(sql`update trellis_jobs set due_at = now() where state = 'running'`);
-    const { wasKilled, output } = await runProcess(target.config, 0, () => {});
+    const { wasKilled, output } = await runKilled(PROCESS, [target.config, 0]);
     assertEquals(wasKilled, false);
     assert(output.includes("done"), output);
     const [{ n }] = await executeRows<{ n: unknown }>(
@@ -137,9 +104,9 @@ async function killEverywhere(name: string, target: Target): Promise<void> {
   const config = target.through(proxy.port);
   let kills = 0;
   try {
-    await prepare(target.config);
+    await migrate(target.config, [JOBS_MIGRATION_SQL, TABLES]);
     proxy.arm(undefined);
-    const whole = await runProcess(config, 2, () => {});
+    const whole = await runKilled(PROCESS, [config, 2]);
     assert(whole.output.includes("done"), whole.output);
     const messages = proxy.count();
     // each message of a run with two orders, then messages by chance of runs with many
@@ -151,7 +118,11 @@ async function killEverywhere(name: string, target: Target): Promise<void> {
       ? moments
       : Array.from({ length: 6 }, () => moments[Math.floor(random() * moments.length)]);
     for (const moment of chosen) {
-      const { wasKilled } = await runProcess(config, 2, (kill) => proxy.arm({ ...moment, kill }));
+      const { wasKilled } = await runKilled(
+        PROCESS,
+        [config, 2],
+        (kill) => proxy.arm({ ...moment, kill }),
+      );
       if (wasKilled) kills++;
     }
     let { orders } = await readTotals(target.config);
@@ -161,7 +132,7 @@ async function killEverywhere(name: string, target: Target): Promise<void> {
         message: 1 + Math.floor(random() * 1500),
         phase: PHASES[Math.floor(random() * PHASES.length)],
       };
-      const running = runProcess(config, 250, (kill) => proxy.arm({ ...moment, kill }));
+      const running = runKilled(PROCESS, [config, 250], (kill) => proxy.arm({ ...moment, kill }));
       if (++rounds % 5 === 0 && target.restart !== undefined) {
         await new Promise((resolve) => setTimeout(resolve, 500 + random() * 1000));
         await target.restart();

@@ -1,7 +1,16 @@
+import type { DatabaseConfig } from "../../database/mod.ts";
+import { runMigrations } from "../../database/migrations/run.ts";
 import { startTcpProxy } from "../support/tcp_proxy.ts";
 
 /** Moment of a message at which a client is killed. */
 export type KillPhase = "before it is sent" | "before its answer" | "after its answer";
+
+/** All moments. */
+export const PHASES: readonly KillPhase[] = [
+  "before it is sent",
+  "before its answer",
+  "after its answer",
+];
 
 /** A proxy that tells when a client has sent so many messages. */
 export interface KillingProxy {
@@ -43,4 +52,52 @@ export async function startKillingProxy(port: number): Promise<KillingProxy> {
       plan = next;
     },
   };
+}
+
+/** Creates tables with the SQL of several migrations. */
+export async function migrate(
+  config: DatabaseConfig,
+  migrations: readonly string[],
+): Promise<void> {
+  const migrationsFolder = await Deno.makeTempDir();
+  for (const [n, text] of migrations.entries()) {
+    await Deno.writeTextFile(`${migrationsFolder}/000${n + 1}_tables.sql`, text);
+  }
+  await runMigrations({ migrationsFolder, database: config });
+  await Deno.remove(migrationsFolder, { recursive: true });
+}
+
+/** Result of a process that may have been killed. */
+export interface KilledProcess {
+  readonly wasKilled: boolean;
+  readonly output: string;
+}
+
+/**
+ * Runs a process that gets a database and a number of orders.
+ *
+ * @param script Its URL.
+ * @param args Database and orders.
+ * @param arm Gets the function that kills it.
+ */
+export async function runKilled(
+  script: URL,
+  [config, orders]: readonly [DatabaseConfig, number],
+  arm: (kill: () => void) => void = () => {},
+): Promise<KilledProcess> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", script.pathname, JSON.stringify(config), String(orders)],
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  arm(() => {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // it has ended
+    }
+  });
+  const { signal, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return { wasKilled: signal !== null, output: decoder.decode(stdout) + decoder.decode(stderr) };
 }

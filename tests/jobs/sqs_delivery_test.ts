@@ -1,8 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { Buffer } from "node:buffer";
-import { createServer } from "node:http";
-import { answerAwsClient, AWS_PATH, type SentMessage } from "../../cli/dev/aws/aws_sink.ts";
+import type { SentMessage } from "../../cli/dev/aws/aws_sink.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { type CommittedJob, configureJobs, createSqsDelivery, defineJob } from "../../jobs/mod.ts";
 import { withObservability } from "../../core/mod.ts";
@@ -13,38 +11,7 @@ import * as z from "zod";
 import { listRows, withJobs } from "./jobs_database.ts";
 import { startStallingServer } from "../support/stalling_server.ts";
 import { withEnv } from "../support/with_env.ts";
-
-/** Runs a test with Amazon's client and the local server that answers it. */
-async function withQueue(
-  test: (client: SQSClient, sent: SentMessage[]) => Promise<void>,
-): Promise<void> {
-  const sent: SentMessage[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const { port } = server.address() as { port: number };
-    answerAwsClient(
-      request,
-      response,
-      Buffer.concat(chunks),
-      `http://127.0.0.1:${port}`,
-      (message) => sent.push(message),
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  const client = new SQSClient({
-    endpoint: `http://127.0.0.1:${port}${AWS_PATH}`,
-    region: "eu-central-1",
-    credentials: { accessKeyId: "local", secretAccessKey: "local" },
-  });
-  try {
-    await test(client, sent);
-  } finally {
-    client.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  }
-}
+import { withQueue } from "./sqs_queue.ts";
 
 function createCommitted(n: number, extra: Partial<CommittedJob> = {}): CommittedJob {
   const id = `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;

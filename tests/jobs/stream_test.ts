@@ -14,52 +14,15 @@ import {
   defineJobStreamHandler,
   type KinesisRecord,
 } from "../../jobs/mod.ts";
-import {
-  createFakeClock,
-  createLambdaContext,
-  createScheduleEvent,
-  createStreamEvent,
-} from "../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../testing/mod.ts";
 import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
+import { createChange, toRecord } from "./stream_records.ts";
 
 const ROUNDS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 3;
 const JOBS = 40;
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
-
-let sequence = 0;
-
-function toRecord(change: unknown): KinesisRecord {
-  const text = typeof change === "string" ? change : JSON.stringify(change);
-  const bytes = new TextEncoder().encode(text);
-  const { Records: [record] } = createStreamEvent([{
-    data: bytes,
-    sequenceNumber: String(sequence++),
-  }]);
-  return record;
-}
-
-/** A change of a row, in the form of Aurora DSQL. */
-function createChange(op: string, id: string, table = "trellis_jobs"): Record<string, unknown> {
-  const row = { id, name: "step", payload: "{}" };
-  return {
-    type: "full",
-    op,
-    before: op === "d" ? { id } : null,
-    after: op === "d" ? null : row,
-    source: {
-      version: "1.0",
-      ts_ms: 1,
-      ts_ns: 1_000_000,
-      txId: "t",
-      schema: "public",
-      table,
-      db: "postgres",
-    },
-    ts_ms: 1,
-  };
-}
 
 /** A row of another table that Aurora DSQL has split: its main record and the fragments. */
 function splitOtherRow(random: () => number): KinesisRecord[] {

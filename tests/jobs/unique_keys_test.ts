@@ -76,6 +76,30 @@ Deno.test("enqueue() with replace runs a dead job of the key again, and one that
   assertEquals(await listStates("revived"), ["done"]);
 });
 
+Deno.test("enqueue() with whileQueued adds a job when the earlier one runs or has ended", async () => {
+  let during = async () => {};
+  const ran: unknown[] = [];
+  const job = defineJob({ name: "queued", schema: z.number(), unique: { whileQueued: true } })(
+    async ({ payload }) => {
+      ran.push(payload);
+      await during();
+    },
+  );
+  const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+  for (const n of [1, 2]) await job.enqueue(db, n, { key: "k" });
+  during = async () => {
+    during = async () => {};
+    for (const n of [3, 4]) await job.enqueue(db, n, { key: "k" });
+  };
+  assertEquals((await worker.runDue()).done, 1);
+  await job.enqueue(db, 5, { key: "k" });
+  assertEquals((await worker.runDue()).done, 1);
+  await job.enqueue(db, 6, { key: "k" });
+  assertEquals((await worker.runDue()).done, 1);
+  assertEquals(ran, [1, 3, 6]);
+  assertEquals(await listStates("queued"), ["done"]);
+});
+
 Deno.test("enqueue() with periodSeconds frees a key when its job has ended and the period is over", async () => {
   const ran: unknown[] = [];
   const define = (name: string, periodSeconds: number) =>
@@ -156,6 +180,9 @@ Deno.test("defineJob() refuses invalid options of keys and versions", () => {
   const refused = [
     { unique: { periodSeconds: -1 } },
     { unique: { replaces: true } },
+    { unique: { whileQueued: true, replace: true } },
+    { batchSize: 101 },
+    { batchSize: 2, result: z.null() },
     { version: 0 },
   ];
   for (const options of refused) {

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import * as z from "zod";
 import { executeRows, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
@@ -7,14 +13,25 @@ import {
   configureJobs,
   createJobWorker,
   defineJob,
+  defineJobRelayHandler,
   type EnqueueOptions,
+  pauseJobs,
   PermanentJobError,
+  resumeJobs,
 } from "../../jobs/mod.ts";
-import { createFakeClock } from "../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../testing/mod.ts";
+import { runRelay } from "../../jobs/relay.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
+const RELAY = {
+  runDue: undefined,
+  schedules: [],
+  clock: undefined,
+  random: () => 0,
+  hasMetrics: false,
+};
 const Note = z.object({ noteId: z.string() });
 
 Deno.test("enqueue() writes in the caller's transaction, and nothing when it is rolled back", async () => {
@@ -119,6 +136,24 @@ Deno.test("a transaction fails when the insert of a job that it did not wait for
       })
     );
     assertEquals(await executeRows(db, sql`select * from notes`), []);
+  });
+});
+
+Deno.test("a table of an earlier release is an error that names the command for its migration", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: Note })(() => {});
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    const relay = defineJobRelayHandler({ getDb: () => db, ...QUIET });
+    const command = "trellis db tables jobs > migrations/<number>_jobs.sql";
+    await db.execute(sql`alter table trellis_jobs drop column version`);
+    await assertRejects(() => worker.runDue(), ConfigurationError, command);
+    await assertRejects(() => job.enqueue(db, { noteId: "n1" }), ConfigurationError, command);
+    const { lines } = await captureLogs(() =>
+      assertRejects(() => withTransaction(db, (tx) => job.enqueue(tx, { noteId: "n1" })))
+    );
+    assertStringIncludes(JSON.stringify(lines), command);
+    await db.execute(sql`drop table trellis_jobs`);
+    await assertRejects(() => relay(createScheduleEvent(), createLambdaContext()));
   });
 });
 
@@ -260,6 +295,76 @@ Deno.test("jobs of a group with one time and position run one after the other, a
     await db.execute(sql`update trellis_jobs set enqueued_at = '2026-01-01', position = 0`);
     const worker = createJobWorker({ getDb: () => db, jobs: [job], concurrency: 4, ...QUIET });
     assertEquals((await worker.runDue()).done, 4);
+  });
+});
+
+Deno.test("pauseJobs() holds back the jobs of a name, for workers and relays, until resumeJobs()", async () => {
+  await withJobs(async (db) => {
+    const [held, free] = ["held", "free"].map((name) =>
+      defineJob({ name, schema: z.null() })(() => {})
+    );
+    const ids = [
+      await held.enqueue(db, null),
+      await held.enqueue(db, null, { group: "g" }),
+      await free.enqueue(db, null),
+    ];
+    assertEquals([await pauseJobs(db, "held"), await pauseJobs(db, "held")], [true, false]);
+    const worker = createJobWorker({
+      getDb: () => db,
+      jobs: [held, free],
+      concurrency: 3,
+      ...QUIET,
+    });
+    assertEquals((await worker.runDue()).done, 1);
+    assertEquals((await worker.runIds(ids)).done, 0);
+    const delivered: string[] = [];
+    const deliver = (jobs: readonly { id: string }[]) =>
+      Promise.resolve(void delivered.push(...jobs.map(({ id }) => id)));
+    await db.execute(sql`update trellis_jobs set run_at = run_at - interval '1 hour'`);
+    const relay = () =>
+      runRelay({ ...RELAY, getDb: () => db, delivery: { graceSeconds: 0, deliver } });
+    const { oldestSeconds } = await relay();
+    assertEquals({ oldestSeconds, delivered }, { oldestSeconds: 0, delivered: [] });
+    assertEquals([await resumeJobs(db, "held"), await resumeJobs(db, "held")], [true, false]);
+    assert((await relay()).oldestSeconds >= 3600);
+    assertEquals(delivered.toSorted(), ids.slice(0, 2).toSorted());
+    assertEquals((await worker.runIds(delivered)).done, 2);
+    assertEquals((await listRows(db)).length, 3);
+  });
+});
+
+Deno.test("a handler of batches gets jobs together, and each alone after a failure", async () => {
+  await withJobs(async (db) => {
+    await db.execute(sql`create table applied (n int)`);
+    const calls: (readonly number[])[] = [];
+    const clock = createFakeClock();
+    const restore = configureJobs({ clock });
+    const options = { schema: z.number(), retry: { maxAttempts: 2, baseDelaySeconds: 0 } };
+    const plain = defineJob({ ...options, name: "plain", batchSize: 3 })(({ jobs }) => {
+      calls.push(jobs.map(({ attempt }) => attempt));
+      if (jobs.some(({ payload }) => payload === 1)) throw new Error("one of them fails");
+    });
+    const exact = defineJob({ ...options, name: "exact", batchSize: 100, transaction: true })(
+      async ({ jobs, tx }) => {
+        for (const { payload } of jobs) {
+          await tx.execute(sql`insert into applied values (${payload})`);
+        }
+        if (jobs.length > 1) throw new Error("rolled back");
+      },
+    );
+    const worker = createJobWorker({ getDb: () => db, jobs: [plain, exact], clock, ...QUIET });
+    await plain.enqueueMany(db, [0, 0, 0, 0, 0, 0, 0]);
+    assertEquals((await worker.runDue()).done, 7);
+    assertEquals(calls.map((call) => call.length), [3, 3, 1]);
+    calls.length = 0;
+    await plain.enqueueMany(db, [0, 1, 0]);
+    assertEquals(await worker.runDue(), { done: 2, retried: 3, dead: 1, lost: 0 });
+    assertEquals(calls, [[1, 1, 1], [2], [2], [2]]);
+    await exact.enqueueMany(db, [1, 2, 3]);
+    assertEquals(await worker.runDue(), { done: 3, retried: 3, dead: 0, lost: 0 });
+    const applied = await executeRows<{ n: number }>(db, sql`select n from applied order by n`);
+    assertEquals(applied.map(({ n }) => n), [1, 2, 3]);
+    restore();
   });
 });
 

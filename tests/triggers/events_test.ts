@@ -9,8 +9,11 @@ import {
   createRestApiEvent,
   createScheduleEvent,
   createStorageEvent,
+  createStorageEventBridgeEvent,
+  createStorageTestEvent,
   createTokenAuthorizerEvent,
   createTopicEvent,
+  createTopicNotification,
   createWebSocketMessageEvent,
 } from "../../testing/mod.ts";
 import * as events from "../../triggers/events.ts";
@@ -19,6 +22,8 @@ import {
   defineEventHandler,
   defineQueueHandler,
   defineScheduleHandler,
+  defineStorageHandler,
+  type StorageChange,
 } from "../../triggers/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
@@ -342,4 +347,40 @@ Deno.test("an authorizer does not decide about a request of an HTTP API that ask
     Error,
     "Unauthorized",
   );
+});
+
+Deno.test("StorageNotification reads S3's notifications in queues and topics as defineStorageHandler does", async () => {
+  const key = "summer 2026/a+b.jpg";
+  const direct = createStorageEvent([{ bucket: "photos", key, size: 3 }, {
+    bucket: "photos",
+    key: "c",
+  }]);
+  const bridged = createStorageEventBridgeEvent({ bucket: "photos", key, size: 3 });
+  const expected: StorageChange[] = [];
+  const keep = defineStorageHandler(options)((
+    { record: _, context: _c, metadata: _m, ...change },
+  ) => void expected.push(change));
+  await keep(direct, context);
+  await keep(bridged, context);
+  assertEquals(expected.map(({ key }) => key), [key, "c", key]);
+
+  for (const envelope of ["none", "topic"] as const) {
+    const changes: StorageChange[] = [];
+    const handler = defineQueueHandler({
+      schema: events.StorageNotification,
+      envelope,
+      ...options,
+    })(
+      ({ body }) => void changes.push(...body),
+    );
+    const bodies = [direct, bridged, createStorageTestEvent()].map((body) =>
+      envelope === "none" ? body : createTopicNotification({ message: body })
+    );
+    const event = createQueueEvent(
+      [...bodies, { Records: [{ s3: {} }] }].map((body) => ({ body })),
+    );
+    const { batchItemFailures } = await handler(event, context);
+    assertEquals(changes, expected, envelope);
+    assertEquals(batchItemFailures.length, 1, "a message that is no notification");
+  }
 });

@@ -7,10 +7,9 @@ import {
   getDrizzleClient,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { runMigrations } from "../../database/migrations/run.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { WORKFLOWS_MIGRATION_SQL } from "../../workflows/mod.ts";
-import { type KillPhase, startKillingProxy } from "../jobs/killing_proxy.ts";
+import { migrate, PHASES, runKilled, startKillingProxy } from "../jobs/killing_proxy.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createRandom } from "../support/random.ts";
@@ -19,8 +18,7 @@ import { testSeed } from "../support/seed.ts";
 /** `TRELLIS_FULL_TESTS=1` kills often, until as many workflows have been started. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const WORKFLOWS = Number(Deno.env.get("TRELLIS_KILLED_WORKFLOWS") ?? 1000);
-const PROCESS = new URL("./killed_process.ts", import.meta.url).pathname;
-const PHASES: readonly KillPhase[] = ["before it is sent", "before its answer", "after its answer"];
+const PROCESS = new URL("./killed_process.ts", import.meta.url);
 
 const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
 --> statement-breakpoint
@@ -33,38 +31,6 @@ CREATE TABLE "effects" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL
 const DONE = "first,left,pack,paid yes,right";
 const FAILED = "first,left,pack,paid yes,right,undo first";
 
-async function prepare(config: DatabaseConfig): Promise<void> {
-  const migrationsFolder = await Deno.makeTempDir();
-  const files = [JOBS_MIGRATION_SQL, WORKFLOWS_MIGRATION_SQL, TABLES];
-  for (const [n, text] of files.entries()) {
-    await Deno.writeTextFile(`${migrationsFolder}/000${n + 1}_tables.sql`, text);
-  }
-  await runMigrations({ migrationsFolder, database: config });
-  await Deno.remove(migrationsFolder, { recursive: true });
-}
-
-async function runProcess(
-  config: DatabaseConfig,
-  orders: number,
-  arm: (kill: () => void) => void = () => {},
-): Promise<{ wasKilled: boolean; output: string }> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", PROCESS, JSON.stringify(config), String(orders)],
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  arm(() => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it has ended
-    }
-  });
-  const { signal, stdout, stderr } = await child.output();
-  const decoder = new TextDecoder();
-  return { wasKilled: signal !== null, output: decoder.decode(stdout) + decoder.decode(stderr) };
-}
-
 /** Finishes what the killed processes left, and checks it. */
 async function finishAndCheck(
   config: DatabaseConfig,
@@ -76,7 +42,7 @@ async function finishAndCheck(
       sql`update trellis_jobs set due_at = now(), run_at = now() where finished_at is null
       and payload not like '%remove%' and run_at < now() + interval '1 hour'`,
     );
-    const { wasKilled, output } = await runProcess(config, 0);
+    const { wasKilled, output } = await runKilled(PROCESS, [config, 0]);
     assertEquals(wasKilled, false);
     assert(output.includes("done"), output);
     const open = await executeRows(
@@ -119,9 +85,9 @@ async function killEverywhere(
   const config = through(proxy.port);
   let kills = 0;
   try {
-    await prepare(direct);
+    await migrate(direct, [JOBS_MIGRATION_SQL, WORKFLOWS_MIGRATION_SQL, TABLES]);
     proxy.arm(undefined);
-    const whole = await runProcess(config, 2);
+    const whole = await runKilled(PROCESS, [config, 2]);
     assert(whole.output.includes("done"), whole.output);
     const messages = proxy.count();
     const db = await getDrizzleClient(direct);
@@ -129,9 +95,9 @@ async function killEverywhere(
       const orders = isFull ? 20 : 2;
       const message = 1 + Math.floor(random() * messages * orders / 2);
       const phase = PHASES[Math.floor(random() * PHASES.length)];
-      const { wasKilled } = await runProcess(
-        config,
-        orders,
+      const { wasKilled } = await runKilled(
+        PROCESS,
+        [config, orders],
         (kill) => proxy.arm({ message, phase, kill }),
       );
       if (wasKilled) kills++;

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import * as z from "zod";
 import { executeRows } from "../../database/session/execute.ts";
 import { sql } from "../../database/orm.ts";
@@ -18,7 +24,7 @@ import {
   type WorkflowStepError,
 } from "../../workflows/mod.ts";
 import { configureJobs, createInProcessDelivery, createJobWorker } from "../../jobs/mod.ts";
-import { JobLeaseLostError } from "../../jobs/job_errors.ts";
+import { JobCancelledError, JobLeaseLostError } from "../../jobs/job_errors.ts";
 import { type Entry, NEW_ENTRY, writeEntries } from "../../workflows/journal.ts";
 import { createJobRunner } from "../../testing/job_runner.ts";
 import { openWorkflowWorld, type WorkflowWorld } from "./workflow_world.ts";
@@ -336,11 +342,75 @@ Deno.test("workflows", async (t) => {
     await world.run(after);
     assertEquals((await read(fresh)).state, "done");
     assertEquals(await world.applied(), ["a", "check", "a", "z", "late", "z2"]);
+    // a former release that stays is no reason for a failure
+    const newer = await begin(world, after);
+    for (const _ of ["its time", "the turn"]) {
+      await clock.advance(16 * 60_000);
+      await world.run(before);
+    }
+    assertEquals((await read(newer)).state, "stopped");
+    await retryWorkflow(db, newer);
+    await world.run(after);
+    assertEquals((await read(newer)).state, "done");
+    await db.execute(sql`delete from applied`);
     const running = await begin(world, before);
     await clock.advance(1000);
     await world.run(after);
     assertEquals((await read(running)).state, "done");
-    assertEquals((await world.applied()).slice(6), ["a", "late", "z1"]);
+    assertEquals(await world.applied(), ["a", "late", "z1"]);
+  });
+
+  await part(
+    "a workflow whose turns were lost fails, and goes on when it is retried or cancelled",
+    async () => {
+      const waits = flow(async ({ step, waitFor }) => {
+        const undo = (_: unknown, tx: TransactionClient) => apply(tx, "undo");
+        await step("one", { undo }, (tx) => apply(tx, "one"));
+        return await waitFor("go");
+      });
+      const lose = async () => {
+        const id = await begin(world, waits);
+        await signalWorkflow(db, id, "go", "gone");
+        // as many workers have died with the turn
+        await db.execute(sql`update trellis_jobs set attempts = 20 where finished_at is null`);
+        await world.run(waits);
+        return id;
+      };
+      const id = await lose();
+      const [lost] = await listWorkflows(db, { state: "failed" });
+      assertEquals(lost.id, id);
+      assertStringIncludes(lost.error!, "The worker of the last attempt ended");
+      const dead = await executeRows(db, sql`select 1 from trellis_jobs where state = 'dead'`);
+      assertEquals(dead, []);
+      assertEquals(await retryWorkflow(db, id), true);
+      await world.run(waits);
+      const { state, output, error } = await read(id);
+      assertEquals({ state, output, error }, { state: "done", output: "gone", error: undefined });
+      const other = await lose();
+      assertEquals(await cancelWorkflow(db, other), true);
+      await world.run(waits);
+      assertEquals((await read(other)).state, "cancelled");
+      assertEquals(await world.applied(), ["one", "one", "undo"]);
+    },
+  );
+
+  await part("cancelWorkflow() aborts the signal of a step that runs", async () => {
+    let reason: unknown;
+    const long = flow(async ({ step, signal, id }) => {
+      const undo = (_: unknown, tx: TransactionClient) => apply(tx, "undo");
+      await step("first", { undo }, (tx) => apply(tx, "first"));
+      await step("long", { undo }, async () => {
+        await cancelWorkflow(db, id);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        reason = signal.reason;
+      });
+      await step("never", (tx) => apply(tx, "never"));
+    });
+    const { state } = await read(await begin(world, long));
+    assertEquals(state, "cancelled");
+    assertInstanceOf(reason, JobCancelledError);
+    // the step that ended in spite of the signal is taken back, too
+    assertEquals(await world.applied(), ["first", "undo", "undo"]);
   });
 
   await part(

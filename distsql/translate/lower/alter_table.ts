@@ -1,77 +1,13 @@
 import { readName } from "../../../sql/sql_name.ts";
 import { type ActionOf, type AlterAction, readAlterActions } from "../../syntax/alter_action.ts";
-import { type DeclaredColumn, findObject, getKey } from "../../schema/declared_schema.ts";
-import { readNextval } from "../../schema/read_object.ts";
+import { findObject, getKey } from "../../schema/declared_schema.ts";
 import { asyncTableAt } from "../../syntax/statement_table.ts";
 import { parseStatement } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import { checkDefault, lowerColumn } from "./enum_column.ts";
 import type { Alteration, Lowered, Lowering } from "./lowered.ts";
-import { dropSerialDefault } from "./serial_column.ts";
+import { lowerSerial } from "./serial.ts";
 import { lowerType } from "./alter_type.ts";
-import { keywordSet } from "../../../sql/list_words.ts";
-
-const INTEGERS: ReadonlySet<string> = keywordSet("bigint int8 integer int int4 smallint int2");
-
-/** Checks whether another action of the statement uses or changes the default of a column. */
-function changesDefault({ all }: Alteration, name: string): boolean {
-  return all.some((action) =>
-    action.kind === "alter_column" && action.column.name === name &&
-    (action.change === "drop_default" || action.change === "set_default")
-  );
-}
-
-/**
- * Translates ALTER COLUMN of a serial column, which is an identity on the provider.
- *
- * @param alteration The statement.
- * @param column The column.
- * @param action The action.
- */
-function lowerSerial(
-  alteration: Alteration,
-  column: DeclaredColumn,
-  { change, valueAt, to }: ActionOf<"alter_column">,
-): "done" | "keep" {
-  const { reader, before, t, lead } = alteration;
-  const release = (): void => void lead.push(...dropSerialDefault(alteration, column));
-  switch (change) {
-    case "drop_default":
-      release();
-      return "done";
-    case "set_default": {
-      const written = readNextval(reader, valueAt, to);
-      const sequence = written && findObject(before.sequences, written);
-      const own = column.sequence === undefined ? undefined : before.sequences.get(column.sequence);
-      if (sequence !== undefined && sequence === own) {
-        t.apply("serial-default");
-        return "done";
-      }
-      release();
-      return "keep";
-    }
-    case "drop_identity":
-      t.apply("serial-default");
-      return "done"; // in PostgreSQL the column is not an identity
-    case "drop_not_null":
-      t.refuse("serial-sequence", `DROP NOT NULL of the serial column ${column.name}`);
-      return "done";
-    case "type": {
-      if (changesDefault(alteration, column.name)) return "keep";
-      const { name } = readName(reader, valueAt);
-      if (!INTEGERS.has(name)) {
-        t.refuse(
-          "serial-sequence",
-          `changing the serial column ${column.name} to a type that is not an integer`,
-        );
-      } else if (name === "bigint" || name === "int8") t.apply("type-identity-bigint");
-      else t.warn("type-identity-bigint");
-      return "done";
-    }
-    default:
-      return "keep";
-  }
-}
 
 function lowerAlterColumn(alteration: Alteration, action: ActionOf<"alter_column">): void {
   const { reader, before, table, t } = alteration;

@@ -1,6 +1,6 @@
+import { readLiteral } from "../../../sql/quote.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredEnum, findObject } from "../../schema/declared_schema.ts";
-import { readLiteral } from "../../schema/literals.ts";
 import { readNameLiteral } from "../../schema/read_object.ts";
 import { castTypeAt } from "../rules/expressions.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";

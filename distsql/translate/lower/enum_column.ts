@@ -1,5 +1,5 @@
+import { readLiteral } from "../../../sql/quote.ts";
 import { type DeclaredTable, findObject } from "../../schema/declared_schema.ts";
-import { readLiteral } from "../../schema/literals.ts";
 import { type ColumnDefinition, readColumn } from "../../syntax/column_definition.ts";
 import { isTableConstraint } from "../../syntax/table_constraint.ts";
 import { deriveName, readName, writeName } from "../../../sql/sql_name.ts";

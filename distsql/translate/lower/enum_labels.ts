@@ -1,6 +1,6 @@
+import { readLiteral } from "../../../sql/quote.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredEnum, type DeclaredTable, findObject } from "../../schema/declared_schema.ts";
-import { readLiteral } from "../../schema/literals.ts";
 import { readPart } from "../../schema/read_object.ts";
 import { listAliases } from "./enum_order.ts";
 import type { Lowering } from "./lowered.ts";

@@ -1,10 +1,10 @@
+import { readLiteral } from "../../../sql/quote.ts";
 import {
   type DeclaredSchema,
   type DeclaredTable,
   findObject,
 } from "../../schema/declared_schema.ts";
 import { foldWithNames } from "../../schema/fold_statement.ts";
-import { readLiteral } from "../../schema/literals.ts";
 import { readAlterActions } from "../../syntax/alter_action.ts";
 import { isNotValid, type TableConstraint } from "../../syntax/table_constraint.ts";
 import { readName, writeName } from "../../../sql/sql_name.ts";
@@ -19,7 +19,7 @@ import { lowerCreateTable } from "./enum_column.ts";
 import { checkLabels } from "./enum_labels.ts";
 import { checkOrder, findOrderUses } from "./enum_order.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
-import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
+import { lowerAlterSequence, lowerDropSequence } from "./serial.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /**

@@ -80,7 +80,7 @@ function isIgnored(
 ): boolean {
   return name !== undefined && t.ignores.includes(DUPLICATE_OBJECT) &&
     known?.constraints.some((one) =>
-        one.name === name.name && (one.kind === "check" || one.kind === "foreign_key")
+        one.name === name.name && (one.type === "check" || one.type === "foreign_key")
       ) === true;
 }
 

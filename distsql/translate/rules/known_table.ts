@@ -37,21 +37,21 @@ export function isPrimaryKey(table: DeclaredTable | undefined, name: string): bo
   const found = table?.constraints.find((constraint) => constraint.name === name);
   return found === undefined
     ? table === undefined && /_pkey$|_pk$/.test(name)
-    : found.kind === "primary_key";
+    : found.type === "primary_key";
 }
 
 /** Checks whether a column is part of its table's primary key. */
 export function isInPrimaryKey(table: DeclaredTable | undefined, column: string): boolean {
-  return table?.constraints.some(({ kind, columns }) =>
-    kind === "primary_key" && columns.includes(column)
+  return table?.constraints.some(({ type, columns }) =>
+    type === "primary_key" && columns.includes(column)
   ) === true;
 }
 
 /** Checks whether a column is a key of an index or constraint of the table. */
 export function isKey(table: DeclaredTable | undefined, column: string): boolean {
   if (table === undefined) return false;
-  const isOfConstraint = table.constraints.some(({ kind, columns }) =>
-    (kind === "primary_key" || kind === "unique") && columns.includes(column)
+  const isOfConstraint = table.constraints.some(({ type, columns }) =>
+    (type === "primary_key" || type === "unique") && columns.includes(column)
   );
   return isOfConstraint || table.indexes.some(({ columns }) => columns.includes(column));
 }

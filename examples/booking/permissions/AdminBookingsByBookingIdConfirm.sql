@@ -4,9 +4,11 @@
 CREATE ROLE "fn_admin_bookings_by_booking_id_confirm" WITH LOGIN;
 
 -- confirmBooking (src/queries/bookings.ts)
+-- findStay (src/queries/stays.ts)
 GRANT SELECT, UPDATE ON "bookings" TO "fn_admin_bookings_by_booking_id_confirm";
 
 -- confirmBooking (src/queries/bookings.ts)
+-- findStay (src/queries/stays.ts)
 GRANT SELECT ON "rooms" TO "fn_admin_bookings_by_booking_id_confirm";
 
 -- auth: session (src/functions/api/admin/bookings/[bookingId]/confirm.post.ts)
@@ -15,10 +17,15 @@ REVOKE SELECT, UPDATE ON "sessions" FROM "fn_admin_bookings_by_booking_id_confir
 GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_admin_bookings_by_booking_id_confirm";
 
 -- send of a mail (src/mails.ts)
+-- start of a workflow (src/workflows.ts)
 GRANT INSERT ON "trellis_jobs" TO "fn_admin_bookings_by_booking_id_confirm";
+
+-- start of a workflow (src/workflows.ts)
+GRANT INSERT ON "trellis_workflows" TO "fn_admin_bookings_by_booking_id_confirm";
 
 -- auth: session (src/functions/api/admin/bookings/[bookingId]/confirm.post.ts)
 -- confirmBooking (src/queries/bookings.ts)
+-- findStay (src/queries/stays.ts)
 GRANT SELECT ON "users" TO "fn_admin_bookings_by_booking_id_confirm";
 
 AWS IAM GRANT "fn_admin_bookings_by_booking_id_confirm" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-AdminBookingsByBookingIdConfirm';

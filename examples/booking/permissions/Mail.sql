@@ -3,7 +3,24 @@
 
 CREATE ROLE "fn_mail" WITH LOGIN;
 
+-- findStay (src/queries/stays.ts)
+GRANT SELECT ON "bookings" TO "fn_mail";
+
+-- findStay (src/queries/stays.ts)
+GRANT SELECT ON "rooms" TO "fn_mail";
+
 -- defineJobQueueHandler (src/functions/queue/mail.ts)
-GRANT SELECT, UPDATE ON "trellis_jobs" TO "fn_mail";
+-- job of a workflow (src/workflows.ts)
+-- send of a mail (src/mails.ts)
+GRANT SELECT, INSERT, UPDATE ON "trellis_jobs" TO "fn_mail";
+
+-- job of a workflow (src/workflows.ts)
+GRANT SELECT, INSERT, UPDATE, DELETE ON "trellis_workflow_entries" TO "fn_mail";
+
+-- job of a workflow (src/workflows.ts)
+GRANT SELECT, INSERT, UPDATE, DELETE ON "trellis_workflows" TO "fn_mail";
+
+-- findStay (src/queries/stays.ts)
+GRANT SELECT ON "users" TO "fn_mail";
 
 AWS IAM GRANT "fn_mail" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-Mail';

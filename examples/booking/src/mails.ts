@@ -12,11 +12,31 @@ configureMail({
 // mails are sent right after COMMIT, by functions/queue/mail.ts
 configureJobs({ delivery: createSqsDelivery() });
 
+const Stay = z.object({ roomName: z.string(), arrival: z.string(), departure: z.string() });
+
 export const bookingConfirmedMail = defineMail({
   name: "booking-confirmed",
-  schema: z.object({ roomName: z.string(), arrival: z.string(), departure: z.string() }),
+  schema: Stay,
   render: ({ roomName, arrival, departure }) => ({
     subject: `Your booking of ${roomName} is confirmed`,
     text: `We expect you in ${roomName} from ${arrival} to ${departure}.`,
+  }),
+});
+
+export const arrivalMail = defineMail({
+  name: "arrival",
+  schema: Stay,
+  render: ({ roomName, arrival }) => ({
+    subject: `${roomName} is ready for you tomorrow`,
+    text: `Your room is ready from 3 p.m. on ${arrival}.`,
+  }),
+});
+
+export const departureMail = defineMail({
+  name: "departure",
+  schema: Stay,
+  render: ({ roomName }) => ({
+    subject: `How was your stay in ${roomName}?`,
+    text: "An answer to this mail reaches us.",
   }),
 });

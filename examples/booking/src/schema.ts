@@ -13,6 +13,7 @@ import { users } from "./auth_schema.ts";
 
 export * from "./auth_schema.ts";
 export { trellisJobs } from "@trellis/fn/jobs";
+export { trellisWorkflowEntries, trellisWorkflows } from "@trellis/fn/workflows";
 
 export const bookingStatus = pgEnum("booking_status", ["requested", "confirmed", "cancelled"]);
 

@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "next_run_at" timestamp with time zone
 );
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NULL;
+CREATE INDEX IF NOT EXISTS "trellis_jobs_waiting_idx" ON "trellis_jobs" ("name","shard","due_at") WHERE "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_finished_idx" ON "trellis_jobs" ("shard","due_at") WHERE "finished_at" IS NOT NULL;
 --> statement-breakpoint

@@ -19,6 +19,7 @@ import {
   isMounted,
   isRouteMounted,
   listAuthRoutes,
+  listMethods,
 } from "../../../auth/better_auth/auth_routes.ts";
 import type { ApiEvent, ProxyResult } from "../../../core/mod.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
@@ -328,13 +329,16 @@ Deno.test("listAuthRoutes() lists what better-auth's own router serves, and find
     database: memoryAdapter({}),
     plugins: [multiSession()],
   });
-  const routes = listAuthRoutes(library.api, ["/ok"]);
+  const routes = listAuthRoutes(library.api, { disabledPaths: ["/ok"] });
   const names = routes.map(({ method, path }) => `${method} ${path}`);
+  const deferred = listAuthRoutes(library.api, { session: { deferSessionRefresh: true } });
+  assertEquals(listMethods(deferred, "/get-session"), ["GET", "POST"]);
+  assertEquals(listMethods(routes, "/get-session"), ["GET"]);
+  assertEquals(listMethods(routes, "/ok"), []);
   for (
     const name of [
       "POST /sign-in/email",
       "GET /get-session",
-      "POST /get-session",
       "GET /reset-password/:token",
       "GET /multi-session/list-device-sessions",
     ]

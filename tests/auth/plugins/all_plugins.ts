@@ -8,8 +8,11 @@ import {
   admin,
   anonymous,
   deviceAuthorization,
+  emailOTP,
   jwt,
   lastLoginMethod,
+  magicLink,
+  multiSession,
   organization,
   phoneNumber,
   siwe,
@@ -38,4 +41,12 @@ export const TABLE_PLUGINS: readonly BetterAuthPlugin[] = [
   sso(),
   twoFactor(),
   username(),
+];
+
+/** The plugins of {@link TABLE_PLUGINS}, and those of the example accounts that have no tables. */
+export const ROUTE_PLUGINS: readonly BetterAuthPlugin[] = [
+  ...TABLE_PLUGINS,
+  emailOTP({ sendVerificationOTP: () => Promise.resolve() }),
+  magicLink({ sendMagicLink: () => Promise.resolve() }),
+  multiSession(),
 ];

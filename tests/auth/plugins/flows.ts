@@ -1,9 +1,10 @@
+import * as accounts from "./account_flows.ts";
 import * as credentials from "./credential_flows.ts";
 import * as oauth from "./oauth_flows.ts";
 import type { PluginLab } from "./plugin_lab.ts";
 import * as sessions from "./session_flows.ts";
 
-/** The main flow of each plugin, by the plugin's name. */
+/** The main flow of each plugin, by its name, and flows through the other routes of accounts. */
 export const FLOWS: Readonly<Record<string, (lab: PluginLab) => Promise<void>>> = {
   "two-factor": credentials.walkTwoFactor,
   passkey: credentials.walkPasskey,
@@ -31,4 +32,11 @@ export const FLOWS: Readonly<Record<string, (lab: PluginLab) => Promise<void>>> 
   "oauth-provider": oauth.walkOidcProvider,
   mcp: oauth.walkMcp,
   "oauth-proxy": oauth.walkOAuthProxy,
+  "accounts of users": accounts.walkOwnAccount,
+  "linked accounts": accounts.walkLinkedAccounts,
+  "mail codes": accounts.walkMailCodes,
+  "second factors": accounts.walkSecondFactors,
+  "own passkeys": accounts.walkOwnPasskeys,
+  members: accounts.walkMembers,
+  users: accounts.walkUsers,
 };

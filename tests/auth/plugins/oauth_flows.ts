@@ -9,7 +9,7 @@ import { startLocalProvider } from "./local_provider.ts";
 import { BASE_URL, type Browser, newEmail, openBrowser, type PluginLab } from "./plugin_lab.ts";
 
 /** Follows the redirect to the provider and back to the callback. */
-async function followToCallback(browser: Browser, url: string): Promise<Response> {
+export async function followToCallback(browser: Browser, url: string): Promise<Response> {
   const authorized = await fetch(url, { redirect: "manual" });
   await authorized.body?.cancel();
   return await browser.fetch(authorized.headers.get("location")!, { redirect: "manual" });

@@ -8,6 +8,7 @@ import type { AuthDatabase } from "../../../auth/better_auth/better_auth_types.t
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { type BetterAuthInstance, createAuth } from "../../../auth/accounts/instance.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
+import type { ReceivedResponse } from "../../support/described_response.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";
 import { generateSchema } from "./generated_schema.ts";
@@ -44,7 +45,7 @@ export async function openPluginLab(
   await pglite.exec(statements.join("\n"));
   return {
     pglite,
-    db: drizzle(pglite, { ...options, schema: authSchema }),
+    db: drizzle({ client: pglite, ...options, schema: authSchema }),
     authSchema,
     query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
   };
@@ -57,6 +58,16 @@ export interface Answer {
   readonly body: any;
   readonly headers: Headers;
 }
+
+/** A response of a route, as it was received. */
+export interface RecordedAnswer extends ReceivedResponse {
+  readonly method: string;
+  /** Path after the base path. */
+  readonly path: string;
+}
+
+/** The responses that all browsers have received. */
+export const ANSWERS: RecordedAnswer[] = [];
 
 /** A browser: it keeps cookies and calls the Lambda function of the routes. */
 export interface Browser {
@@ -120,6 +131,13 @@ export function openBrowser(
       answer.set(name, String(value));
     }
     for (const line of result.cookies ?? []) answer.append("set-cookie", line);
+    ANSWERS.push({
+      method: request.method,
+      path: url.pathname.replace("/api/auth", ""),
+      status: result.statusCode,
+      headers: answer,
+      body: result.body ?? "",
+    });
     const hasBody = ![204, 304].includes(result.statusCode);
     return new Response(hasBody ? result.body : null, {
       status: result.statusCode,

@@ -161,7 +161,7 @@ Deno.test("createAuthHandler() passes the library's refusals on and logs no cred
 });
 
 Deno.test("createAuthHandler() answers 500 with the documented body when the database fails", async () => {
-  const broken = createAuth(drizzle(pglite), config);
+  const broken = createAuth(drizzle({ client: pglite }), config);
   await pglite.exec("ALTER TABLE users RENAME TO away");
   try {
     const { result, log } = await call(
@@ -230,6 +230,26 @@ Deno.test("createAuthHandler() refuses a request that the web has no form for wi
     multiValueHeaders: null,
   });
   assertEquals([result.statusCode, JSON.parse(result.body).code], [400, "VALIDATION_FAILED"]);
+});
+
+Deno.test("createAuthHandler() answers a wrong method with 405 and the methods of the route", async () => {
+  for (
+    const [method, path, allowed] of [
+      ["GET", "/sign-in/email", "POST"],
+      ["DELETE", "/sign-out", "POST"],
+      ["POST", "/get-session", "GET"],
+      ["HEAD", "/verify-email", "GET"],
+      ["PUT", "/callback/google", "GET, POST"],
+      ["TRACE", "/sign-out", "POST"],
+    ]
+  ) {
+    const event = createHttpApiEvent({ method, path: `/api/auth${path}` });
+    const { result } = await call(event);
+    assertEquals([result.statusCode, result.headers?.Allow], [405, allowed], `${method} ${path}`);
+    assertEquals(JSON.parse(result.body).code, "METHOD_NOT_ALLOWED");
+  }
+  const unknown = createHttpApiEvent({ method: "PUT", path: "/api/auth/unknown" });
+  assertEquals((await call(unknown)).result.statusCode, 404);
 });
 
 Deno.test("createAuthHandler() finds its routes under a stage and under a path of baseURL", async () => {

@@ -194,6 +194,61 @@ export const order = (tx: never) => welcome.send(tx, { to: "a@example.com", data
   });
 });
 
+Deno.test("generate asyncapi describes workflows, their signals, and what the functions start and send", async () => {
+  const files = {
+    "src/onboard.ts": `import { defineWorkflow } from "@trellis/fn/workflows";
+import * as z from "zod";
+export const Signup = z.object({ firm: z.string() });
+export const Paid = z.object({ cents: z.int() });
+export const onboard = defineWorkflow({ name: "onboard", input: Signup })(async ({ waitFor }) => {
+  await waitFor("paid", { timeoutSeconds: 60, schema: Paid });
+  const schema = z.null();
+  await waitFor("closed", { schema });
+});
+`,
+    "src/functions/queue/jobs.ts": `import { defineJobQueueHandler } from "@trellis/fn/jobs";
+import { onboard } from "../../onboard.ts";
+export const handler = defineJobQueueHandler({ getDb: () => { throw new Error(); }, jobs: [onboard.job] });
+`,
+    "src/functions/schedule/order.ts":
+      `import { defineScheduleHandler } from "@trellis/fn/triggers";
+import { signalWorkflow } from "@trellis/fn/workflows";
+import { onboard } from "../../onboard.ts";
+export const handler = defineScheduleHandler({})(async () => {
+  const id = await onboard.start(undefined as never, { firm: "Acme" });
+  await signalWorkflow(undefined as never, id, "paid", { cents: 1 });
+});
+`,
+  };
+  await withOpenapiProject(files, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals([exitCode, stdout], [0, "created asyncapi.json\n5 operations: done\n"], stderr);
+    const document = JSON.parse(await Deno.readTextFile(`${root}/asyncapi.json`));
+    assertValid(document);
+    assertEquals(document.channels, {
+      workflow_onboard: {
+        address: "onboard",
+        title: "Workflow",
+        messages: {
+          onboard: { name: "onboard", payload: { $ref: "#/components/schemas/Signup" } },
+          onboard_paid: { name: "onboard_paid", payload: { $ref: "#/components/schemas/Paid" } },
+          onboard_closed: { name: "onboard_closed", payload: {} },
+        },
+      },
+    });
+    assertEquals(
+      Object.entries<Json>(document.operations).map(([name, { action }]) => `${action} ${name}`),
+      [
+        "receive run_onboard",
+        "send start_onboard",
+        "receive receive_onboard_paid",
+        "send signal_onboard_paid",
+        "receive receive_onboard_closed",
+      ],
+    );
+  });
+});
+
 Deno.test("generate asyncapi refuses jobs without a fixed name, and two with one name", async () => {
   for (
     const [from, to, message] of [

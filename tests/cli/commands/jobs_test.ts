@@ -3,6 +3,8 @@ import * as z from "zod";
 import {
   jobsCancel,
   jobsList,
+  jobsPause,
+  jobsResume,
   jobsRetry,
   jobsShow,
   jobsStats,
@@ -15,7 +17,15 @@ import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
-const COMMANDS = [jobsList, jobsStats, jobsShow, jobsRetry, jobsCancel];
+const COMMANDS = [
+  jobsList,
+  jobsStats,
+  jobsShow,
+  jobsRetry,
+  jobsCancel,
+  jobsPause,
+  jobsResume,
+];
 const ABSENT = "00000000-0000-4000-8000-000000000000";
 
 Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
@@ -38,7 +48,7 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       assertEquals(early.exitCode, 3);
       assertStringIncludes(
         early.stderr,
-        "the table of jobs does not exist. trellis db tables jobs",
+        "The table trellis_jobs does not exist, or is that of an earlier release: write a migration",
       );
     });
     await createJobsTable(db);
@@ -96,6 +106,14 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       );
       assertStringIncludes((await run("cancel", ids[1])).stdout, "--running");
       assertEquals((await run("cancel", ids[1], "--running")).exitCode, 0);
+      await run("retry", ids[1]);
+      assertEquals((await run("pause", "fail")).exitCode, 0);
+      assertStringIncludes((await run("pause", "fail")).stdout, "jobs fail were paused already");
+      assertStringIncludes((await run("list", "--state", "paused")).stdout, "fail");
+      assertEquals((await work()).dead, 0);
+      assertStringIncludes((await run("resume", "fail")).stdout, "the jobs fail are resumed");
+      assertEquals((await run("resume", "fail")).exitCode, 1);
+      assertEquals((await work()).dead, 1);
     });
   } finally {
     await closeDrizzleClient(database);

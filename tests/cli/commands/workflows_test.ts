@@ -52,7 +52,7 @@ Deno.test("trellis workflows lists, shows, retries, replays and cancels workflow
       assertEquals(early.exitCode, 3);
       assertStringIncludes(
         early.stderr,
-        "the table of workflows does not exist. trellis db tables",
+        "The table trellis_workflows does not exist, or is that of an earlier release: write a migration",
       );
 
       await createWorkflowTables(db);

@@ -57,9 +57,9 @@ function describe(state: DeclaredSchema): string[] {
   const bare = (key: string | undefined): string => (key ?? "-").replaceAll('"', "");
   for (const { schema, name, columns, constraints, indexes } of state.tables.values()) {
     for (const one of constraints) {
-      lines.push(`constraint ${schema} ${name} ${one.name} ${KINDS[one.kind]}`);
+      lines.push(`constraint ${schema} ${name} ${one.name} ${KINDS[one.type]}`);
     }
-    for (const one of indexes) lines.push(`index ${schema} ${name} ${one.name} ${one.isUnique}`);
+    for (const one of indexes) lines.push(`index ${schema} ${name} ${one.name} ${one.unique}`);
     for (const one of columns) {
       const hasDefault = one.numbering === "serial" ||
         (one.default !== undefined && one.default !== "NULL");

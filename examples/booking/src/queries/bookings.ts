@@ -4,17 +4,10 @@ import { defineQuery } from "../database.ts";
 import { bookingConfirmedMail } from "../mails.ts";
 import { bookedNights, bookings, rooms, users } from "../schema.ts";
 import { type BookingPosition, listNights } from "../schemas.ts";
+import { stayWorkflow } from "../workflows.ts";
+import { BOOKING, findStay } from "./stays.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
-
-const BOOKING = {
-  id: bookings.id,
-  roomId: bookings.roomId,
-  roomName: rooms.name,
-  arrival: bookings.arrival,
-  departure: bookings.departure,
-  status: bookings.status,
-};
 
 /** Which bookings a list contains. */
 export interface BookingFilter {
@@ -99,7 +92,7 @@ export const cancelBooking = defineQuery(
   },
 );
 
-/** Confirms a requested booking. Its mail is sent if the transaction commits, and only then. */
+/** Confirms a requested booking. Its mail is sent and its workflow starts if the transaction commits, and only then. */
 export const confirmBooking = defineQuery(
   {
     tables: [
@@ -114,13 +107,10 @@ export const confirmBooking = defineQuery(
       .where(and(eq(bookings.id, bookingId), eq(bookings.status, "requested")))
       .returning({ id: bookings.id });
     if (confirmed.length === 0) return undefined;
-    const [{ email, ...booking }] = await tx.select({ ...BOOKING, email: users.email })
-      .from(bookings)
-      .innerJoin(rooms, eq(rooms.id, bookings.roomId))
-      .innerJoin(users, eq(users.id, bookings.userId))
-      .where(eq(bookings.id, bookingId));
+    const { email, ...booking } = await findStay.on(tx, bookingId);
     const { roomName, arrival, departure } = booking;
     await bookingConfirmedMail.send(tx, { to: email, data: { roomName, arrival, departure } });
+    await stayWorkflow.start(tx, { bookingId, arrival, departure });
     return booking;
   },
 );
