@@ -161,7 +161,7 @@ Deno.test("createAuthHandler() passes the library's refusals on and logs no cred
 });
 
 Deno.test("createAuthHandler() answers 500 with the documented body when the database fails", async () => {
-  const broken = createAuth(drizzle(pglite), config);
+  const broken = createAuth(drizzle({ client: pglite }), config);
   await pglite.exec("ALTER TABLE users RENAME TO away");
   try {
     const { result, log } = await call(
