@@ -95,6 +95,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     what: "changes of the program that a test must notice",
     program: ["scripts/mutation.ts"],
   },
+  drizzle: {
+    what: "the tests that use drizzle, with the release candidate of drizzle 1.0",
+    program: ["scripts/drizzle_next.ts"],
+  },
   deployments: {
     what: "a project on an emulator of AWS: from its first deployment to its end, killed, and taken back",
     tests: ["deployment", "releases", "kills"].map((name) => `tests/emulator/${name}.ts`),

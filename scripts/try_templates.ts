@@ -5,6 +5,7 @@
  *
  *   deno run -A scripts/try_templates.ts                                   one combination, chosen by turn
  *   deno run -A scripts/try_templates.ts --template jobs --database neon
+ *   deno run -A scripts/try_templates.ts --template notes --database postgres --drizzle 1.0.0-rc.5
  *   deno run -A scripts/try_templates.ts --all                             each template with each database
  *
  * `TRELLIS_NPM_PACKAGE` names a folder with a build of the npm package to use.
@@ -28,6 +29,8 @@ import { runOrThrow } from "./program.ts";
 export interface Combination {
   readonly template: TemplateName;
   readonly database: DatabaseName;
+  /** Another version of drizzle-orm than that of the template. */
+  readonly drizzle?: string;
 }
 
 /** Each template with each database. */
@@ -99,7 +102,7 @@ export interface TriedProject {
  * @throws {Error} If a step fails; the message has its output.
  */
 export async function tryCombination(
-  { template, database }: Combination,
+  { template, database, drizzle }: Combination,
   { main, create }: PackedPackages,
   parent: string,
 ): Promise<TriedProject> {
@@ -115,7 +118,10 @@ export async function tryCombination(
   const packages = [`--package=${create}`, `--package=${main}`];
   const given = ["my-api", "--template", template, "--database", database];
   await step("create", "npm", "exec", "--yes", ...packages, "--", "create-trellis", ...given);
-  await replaceVersion(join(root, "package.json"), `file:${main}`);
+  await replaceVersions(join(root, "package.json"), {
+    "@trellis/fn": `file:${main}`,
+    ...drizzle !== undefined && { "drizzle-orm": drizzle },
+  });
   await step("install", "npm", "install", "--no-audit", "--no-fund", "--prefer-offline");
   await step("generate", "npm", "run", "generate");
   // types, tests, generated files, and the bundles with their budgets
@@ -129,9 +135,9 @@ export async function tryCombination(
 /** Variables without which the output depends on the machine. */
 const SILENT = { npm_config_loglevel: "error", DATABASE_URL: "", DATABASE_ENDPOINT: "" };
 
-async function replaceVersion(file: string, version: string): Promise<void> {
+async function replaceVersions(file: string, versions: Record<string, string>): Promise<void> {
   const manifest = JSON.parse(await Deno.readTextFile(file));
-  manifest.dependencies["@trellis/fn"] = version;
+  Object.assign(manifest.dependencies, versions);
   await Deno.writeTextFile(file, `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
@@ -213,13 +219,14 @@ if (import.meta.main) {
       all: { type: "boolean" },
       template: { type: "string" },
       database: { type: "string" },
+      drizzle: { type: "string" },
     },
   });
   const chosen = values.template === undefined && values.database === undefined
     ? values.all ? COMBINATIONS : [chooseCombination(await readTurn())]
     : COMBINATIONS.filter(({ template, database }) =>
       (values.template ?? template) === template && (values.database ?? database) === database
-    );
+    ).map((each) => ({ ...each, drizzle: values.drizzle }));
   if (chosen.length === 0) {
     throw new Error(`--template is one of ${TEMPLATE_NAMES}, --database one of ${DATABASE_NAMES}`);
   }

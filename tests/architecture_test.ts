@@ -94,7 +94,7 @@ const HOMES: Record<string, readonly string[]> = {
   "@aws-sdk/client-secrets-manager": ["env", "cli"],
   "@aws-sdk/client-ssm": ["env", "cli"],
   "@aws-sdk/client-s3": ["uploads"],
-  "@aws-sdk/client-sqs": ["jobs"],
+  "@aws-sdk/client-sqs": ["jobs", "cli"],
   "@aws-sdk/client-sesv2": ["mail"],
   "@aws-sdk/s3-presigned-post": ["uploads"],
   "@aws-sdk/s3-request-presigner": ["uploads"],
@@ -102,6 +102,7 @@ const HOMES: Record<string, readonly string[]> = {
   "@aws-sdk/dsql-signer": ["database"],
   "@aws-sdk/rds-signer": ["database"],
   "croner": ["jobs"],
+  "fflate": ["cli"],
   "hono": ["router"],
   "@electric-sql/pglite": ["database", "distsql", "testing"],
   "acorn": ["cli"],
@@ -139,6 +140,7 @@ const LAZY = [
 
 /** The driver of direct connections serves two providers; functions read secrets, the command line puts them. */
 const MAY_LOAD: Record<string, number> = {
+  "@aws-sdk/client-sqs": 2,
   postgres: 2,
   "@aws-sdk/client-secrets-manager": 2,
   "@aws-sdk/client-ssm": 2,

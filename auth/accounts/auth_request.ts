@@ -37,7 +37,8 @@ export function toAuthRequest(event: ApiEvent, settings: AuthSettings): Request 
   }
   try {
     return new Request(`${origin}${getRoutePath(event, pathname)}${query && `?${query}`}`, {
-      method,
+      // methods that requests of the web cannot have; no route has the method OPTIONS either, which is 405
+      method: /^(?:CONNECT|TRACE|TRACK)$/i.test(method) ? "OPTIONS" : method,
       headers: readHeaders(event, given, settings.clientAddress),
       body: body?.byteLength ? body : undefined,
     });

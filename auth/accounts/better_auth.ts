@@ -45,6 +45,7 @@ import {
 import { createSecondFactorPlugin } from "./second_factor.ts";
 import { AUTH_SCHEMA_MAPPING } from "../tables/schema.ts";
 import { acceptTextAsUuid } from "./uuid_columns.ts";
+import { isDrizzleOne } from "../../database/session/drizzle_version.ts";
 
 /** The context of a better-auth instance. */
 export type BetterAuthContext = Awaited<Auth<BetterAuthOptions>["$context"]>;
@@ -283,6 +284,11 @@ interface RelationalClient {
 
 /** Throws if relations are missing, because better-auth would find no session without its user. */
 function checkRelations(db: AuthDatabase, schema: Readonly<Record<string, unknown>>): void {
+  if (isDrizzleOne) {
+    throw new ConfigurationError(
+      "experimentalJoins needs the relations of drizzle-orm 0.45, and 1.0 is installed: leave it out",
+    );
+  }
   const { fullSchema = {}, schema: relational = {} } = (db as RelationalClient)._ ?? {};
   const needed = { user: "accounts", session: "user", account: "user" } as const;
   for (const [model, relation] of Object.entries(needed)) {

@@ -15,7 +15,7 @@ import {
   type SqlColumn,
   tableSql,
 } from "../../database/session/column_sql.ts";
-import { isTable } from "../../database/session/drizzle_table.ts";
+import { getDataType, isTable } from "../../database/session/drizzle_table.ts";
 import { bindSql, joinSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
@@ -152,7 +152,9 @@ function findExpiringTables(schema: Readonly<Record<string, unknown>>): Expiring
     if (!isTable(table)) return [];
     const columns = listColumns(table);
     const names = model === "authEvent" ? [["createdAt", "date"] as const] : EXPIRY_COLUMNS;
-    const found = names.find(([name, type]) => columns[name]?.dataType === type);
+    const found = names.find(([name, type]) =>
+      columns[name] !== undefined && getDataType(columns[name]) === type
+    );
     if (found === undefined || columns.id === undefined) return [];
     return [{ model, table, expiry: columns[found[0]] }];
   });
@@ -189,7 +191,7 @@ async function removeBatch(
   { table, expiry, cutoff, batchSize }: BatchOptions,
 ): Promise<number> {
   const { id } = listColumns(table);
-  const limit = bindSql(expiry.dataType === "date" ? cutoff : cutoff.getTime(), expiry);
+  const limit = bindSql(getDataType(expiry) === "date" ? cutoff : cutoff.getTime(), expiry);
   const isExpired = sql`${columnSql(db, expiry)} < ${limit}`;
   const returned = new ReturnedColumns(db, { id });
   const find = sql`select ${returned.list} from ${tableSql(table)}

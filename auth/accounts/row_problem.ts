@@ -1,5 +1,5 @@
 import type { Column, Table } from "drizzle-orm";
-import { getColumns, isKind } from "../../database/session/drizzle_table.ts";
+import { getColumns, getDataType, isKind } from "../../database/session/drizzle_table.ts";
 
 /**
  * Describes the first value of an insert or update that does not fit its column, without the value.
@@ -53,7 +53,7 @@ const WHOLE_NUMBERS: Readonly<Record<string, number>> = {
 
 /** Returns what a column takes, if the value is something else. */
 function findMismatch(column: Column, value: unknown): string | undefined {
-  switch (column.dataType) {
+  switch (getDataType(column)) {
     case "string":
       return findTextMismatch(column, value);
     case "number": {

@@ -1,4 +1,4 @@
-import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
+import { getColumns, getDataType, isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type AuthSchema, COLUMN_NAMES, getSessionTables } from "./session_tables.ts";
 
@@ -34,7 +34,7 @@ export function resolveSchema(own: Record<string, unknown>): AuthSchema {
     }
   }
   for (const name of "session" in own ? ["createdAt", "updatedAt", "expiresAt"] : []) {
-    if (getColumns(own.session as object)[name].dataType === "date") continue;
+    if (getDataType(getColumns(own.session as object)[name]) === "date") continue;
     throw new ConfigurationError(
       `AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`,
     );

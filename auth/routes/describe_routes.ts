@@ -1,3 +1,5 @@
+import type { $ZodType } from "zod/v4/core";
+import { convertSchema } from "../../validation/openapi/convert.ts";
 import type { AuthRoute } from "../better_auth/auth_routes.ts";
 import { startBetterAuth } from "../accounts/better_auth.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
@@ -104,7 +106,7 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
           method,
           path,
           ...input !== undefined && { name: input.name },
-          operation: requireInputs(operation, input),
+          operation: describeInputs(operation, input),
           needsSession: guarded.has(template),
         }];
       })
@@ -120,12 +122,12 @@ interface LibraryDocument {
 }
 
 /** A zod schema, as far as it says what is required. */
-interface InputSchema {
-  readonly _zod?: {
-    readonly optin?: string;
+interface InputSchema extends $ZodType {
+  readonly _zod: $ZodType["_zod"] & {
     readonly def: {
       readonly shape?: Readonly<Record<string, InputSchema>>;
       readonly innerType?: InputSchema;
+      readonly options?: readonly InputSchema[];
     };
   };
 }
@@ -154,31 +156,56 @@ function listInputs(api: object): Map<string, RouteInput> {
   return inputs;
 }
 
-/** Adds which parameters and bodies a route requires: better-auth's description leaves it out for most. */
-function requireInputs(operation: Json, input: RouteInput | undefined): Json {
+/**
+ * Replaces the body and completes the parameters of an operation by what the schemas of the route take: better-auth's description
+ * leaves out what is required and the formats, has `null` for optional fields, and no parameters of unions.
+ */
+function describeInputs(operation: Json, input: RouteInput | undefined): Json {
   if (input === undefined) return operation;
   const parameters = (operation.parameters ?? []) as Json[];
-  const { requestBody } = operation as { requestBody?: Json };
+  const fields = Object.entries(getShape(input.query) ?? {});
+  const missing = fields.filter(([name]) => !parameters.some((each) => each.name === name));
   return {
     ...operation,
-    parameters: parameters.map((each) => {
-      const field = getShape(input.query)?.[String(each.name)];
-      return each.in === "query" && isRequired(field) ? { ...each, required: true } : each;
-    }),
-    ...requestBody !== undefined && {
-      requestBody: isRequired(input.body) ? { ...requestBody, required: true } : requestBody,
+    parameters: [
+      ...parameters.map((each) => {
+        const field = getShape(input.query)?.[String(each.name)];
+        return each.in === "query" && isRequired(field) ? { ...each, required: true } : each;
+      }),
+      ...missing.map(([name, field]) => ({ name, in: "query", schema: describeInput(field) })),
+    ],
+    ...describeBody(operation, input.body),
+  };
+}
+
+function describeBody({ requestBody }: Json, body: InputSchema | undefined): Json {
+  if (requestBody === undefined || body?._zod === undefined) return { requestBody };
+  const schema = describeInput(body);
+  // a record takes any fields: better-auth describes those of the configuration
+  const isKnown = ["properties", "anyOf"].some((key) => key in schema);
+  return {
+    requestBody: {
+      ...requestBody as Json,
+      ...isRequired(body) && { required: true },
+      ...isKnown && { content: { "application/json": { schema } } },
     },
   };
+}
+
+function describeInput(schema: InputSchema): Json {
+  return convertSchema(schema, { direction: "input", getName: () => undefined });
 }
 
 function isRequired(schema: InputSchema | undefined): boolean {
   return schema?._zod !== undefined && schema._zod.optin === undefined;
 }
 
+/** Returns the fields of an object, and those of all objects of a union. */
 function getShape(
   schema: InputSchema | undefined,
 ): Readonly<Record<string, InputSchema>> | undefined {
   const def = schema?._zod?.def;
+  if (def?.options !== undefined) return Object.assign({}, ...def.options.map(getShape));
   return def?.innerType === undefined ? def?.shape : getShape(def.innerType);
 }
 

@@ -22,7 +22,7 @@ import {
   unique,
 } from "drizzle-orm/pg-core";
 // database/mod.ts would add clients and migrations to bundles that only need these tables
-import { assertDrizzleVersion } from "../../database/session/drizzle_version.ts";
+import { assertDrizzleVersion, isDrizzleOne } from "../../database/session/drizzle_version.ts";
 import {
   DatabaseOperation,
   type TablePermission,
@@ -38,8 +38,12 @@ import {
   type AuthVerificationColumns,
 } from "./columns.ts";
 
-// drizzle 1.0 has no `relations`; an import by name would fail before this line
 assertDrizzleVersion("@trellis/fn/auth/schema");
+
+/** drizzle 1.0 has `defineRelations` instead, which needs all tables of a project. */
+const relations: typeof drizzle.relations = isDrizzleOne
+  ? (() => undefined) as unknown as typeof drizzle.relations
+  : drizzle.relations;
 
 export {
   AUTH_ACCOUNT_COLUMNS,
@@ -93,33 +97,31 @@ export const authVerification: AuthTable<"verification", AuthVerificationColumns
 
 /**
  * Drizzle relations of `users`. `experimentalJoins` needs all three relations in the client's
- * schema.
+ * schema. With drizzle 1.0 they are undefined, because it has `defineRelations` instead.
  */
 export const authUserRelations: Relations<
   "users",
   { sessions: Many<"sessions">; accounts: Many<"accounts"> }
-> = drizzle.relations(
+> = relations(
   authUsers,
   ({ many }) => ({ sessions: many(authSessions), accounts: many(authAccounts) }),
 );
 
 /** Drizzle relations of `sessions`. */
-export const authSessionRelations: Relations<"sessions", { user: One<"users", true> }> = drizzle
-  .relations(
-    authSessions,
-    ({ one }) => ({
-      user: one(authUsers, { fields: [authSessions.userId], references: [authUsers.id] }),
-    }),
-  );
+export const authSessionRelations: Relations<"sessions", { user: One<"users", true> }> = relations(
+  authSessions,
+  ({ one }) => ({
+    user: one(authUsers, { fields: [authSessions.userId], references: [authUsers.id] }),
+  }),
+);
 
 /** Drizzle relations of `accounts`. */
-export const authAccountRelations: Relations<"accounts", { user: One<"users", true> }> = drizzle
-  .relations(
-    authAccounts,
-    ({ one }) => ({
-      user: one(authUsers, { fields: [authAccounts.userId], references: [authUsers.id] }),
-    }),
-  );
+export const authAccountRelations: Relations<"accounts", { user: One<"users", true> }> = relations(
+  authAccounts,
+  ({ one }) => ({
+    user: one(authUsers, { fields: [authAccounts.userId], references: [authUsers.id] }),
+  }),
+);
 
 /** Tables by better-auth's model names. `createAuth` uses it by default. */
 export const AUTH_SCHEMA_MAPPING: {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { getNumber, nestMigration } from "../../database/migrations/files.ts";
 import type { MigrationFolder } from "../../database/migrations/folder.ts";
 import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
+import { UsageError } from "../terminal/command.ts";
 import type { FileChange } from "../files/generated_files.ts";
 
 /** Options of {@link planMigrationFiles}. */
@@ -50,6 +51,16 @@ export function planMigrationFiles(options: MigrationFileOptions): FileChange[] 
     change: "updated",
     text: tags.reduce((text, tag) => addEntry(text, tag, nowMs), journal),
   }];
+}
+
+/**
+ * Checks the name of a migration, which follows the number of its file.
+ *
+ * @throws {UsageError} If it is no part of a file's name.
+ */
+export function checkMigrationName(name: string): void {
+  if (/^[a-z0-9][a-z0-9_-]*$/i.test(name)) return;
+  throw new UsageError(`The name must have letters, digits, _ and - only, got "${name}"`);
 }
 
 /** Digits of drizzle-kit's timestamps. */

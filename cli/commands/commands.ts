@@ -11,7 +11,10 @@ import { dbApplyPermissions } from "./db_apply_permissions.ts";
 import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
 import { dbMigrate } from "./db_migrate.ts";
+import { dbRollback } from "./db_rollback.ts";
 import { dbRotate } from "./db_rotate.ts";
+import { dbReset, dbSeed } from "./db_seed.ts";
+import { dbSquash } from "./db_squash.ts";
 import { dbStatus } from "./db_status.ts";
 import { dbTables } from "./db_tables.ts";
 import { dbTranslate } from "./db_translate.ts";
@@ -55,6 +58,10 @@ export const COMMANDS: readonly Command[] = [
   generateMigration,
   dbMigrate,
   dbStatus,
+  dbRollback,
+  dbSquash,
+  dbSeed,
+  dbReset,
   dbMarkApplied,
   dbApplyPermissions,
   dbRotate,

@@ -48,6 +48,13 @@ export const dbMigrate: Command = {
       description: "How long a statement waits for a lock on a table while readers and writers " +
         "queue behind it, before it is tried again. Default: 2000.",
     },
+    {
+      name: "retain",
+      value: "time",
+      description: "Keep the values of dropped columns, tables and sequences under another name " +
+        "for this time, such as 7d or 12h, so that db rollback can bring them back. Also drops " +
+        "what was kept for longer.",
+    },
     SARIF_OPTION,
     YES_OPTION,
     ...migrationOptions(),
@@ -80,37 +87,59 @@ async function run(context: CommandContext): Promise<CommandResult> {
     lockTimeoutSeconds: readPositive(options, "lock-timeout", "seconds"),
     lockTimeoutMs: readPositive(options, "table-lock-timeout", "milliseconds"),
   };
-  const [{ findMigrations }, { getMigrationStatus }, { runMigrations }, { withDatabase }] =
-    await Promise.all([
-      import("../database/migration_target.ts"),
-      import("../../database/migrations/status.ts"),
-      import("../../database/migrations/run.ts"),
-      import("../database/reaching.ts"),
-    ]);
+  const retainMs = readRetention(options.retain);
+  const [
+    { findMigrations },
+    { readMigrationFolder },
+    { getMigrationStatus },
+    { runMigrationFolder },
+    { withDatabase },
+    { proveOrder },
+    retention,
+  ] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/migrations/folder.ts"),
+    import("../../database/migrations/status.ts"),
+    import("../../database/migrations/run.ts"),
+    import("../database/reaching.ts"),
+    import("../database/migration_order.ts"),
+    retainMs === undefined ? undefined : import("../database/rollback.ts"),
+  ]);
   const { target, label, folder } = await findMigrations(context);
   const database = { config: target.database, label };
   return await withDatabase(database, async () => {
-    const status = await getMigrationStatus(target);
+    const status = await proveOrder(target, await getMigrationStatus(target));
     printFindings(output, status.findings, folder);
     writeSarif(context, status.findings, folder);
     if (status.changed.length > 0) return reportDrift(output, label, status);
+    const { folder: files, kept = [], problems = [] } = await retention?.keepInFolder(target) ??
+      { folder: readMigrationFolder(target.migrationsFolder) };
     const { plan = [] } = status.pending.length === 0
       ? {}
-      : await runMigrations({ ...target, dryRun: true });
+      : await runMigrationFolder({ ...target, dryRun: true }, () => files);
+    for (const problem of problems) output.error(problem);
     logPlan(output, plan, options["dry-run"] === true);
-    const isRejected = hasErrors(status.findings);
+    const isRejected = hasErrors(status.findings) || problems.length > 0;
+    const expired = await retention?.planExpiry(target, retainMs!, Date.now());
     const mayWrite = options.check !== true && options["dry-run"] !== true && !isRejected;
     let result: MigrateResult | undefined;
     if (mayWrite && plan.length > 0) {
       await confirmRemote(context, `Run ${count(plan.length, "migration")}`, {
         Target: database,
       });
-      result = await runMigrations({
-        ...target,
-        ...limits,
-        logger: (message) => logProgress(output, message),
-      });
+      const logger = (message: string) => logProgress(output, message);
+      result = await runMigrationFolder({ ...target, ...limits, logger }, () => files);
       output.endProgress();
+    }
+    if (mayWrite && expired !== undefined) {
+      await confirmRemote(context, `Drop ${count(expired.names.length, "kept object")}`, {
+        Target: database,
+      });
+      await runMigrationFolder({ ...target, ...limits }, () => expired.folder);
+      for (const name of expired.names) output.line(`${output.yellow("expired")} ${name}`);
+    }
+    if (mayWrite) {
+      for (const { label, name } of kept) output.line(`${output.yellow("kept")} ${label}: ${name}`);
     }
     const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
     const exitCode = isRejected || isBehind ? ExitCode.Found : ExitCode.Done;
@@ -125,6 +154,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
       applied: result?.migrations ?? [],
       appliedElsewhere: result?.appliedElsewhere ?? [],
       drifted: [],
+      kept,
+      problems,
+      expired: expired?.names ?? [],
       unlisted: status.unlisted,
       findings: status.findings,
       warnings: status.warnings,
@@ -143,6 +175,18 @@ function readPositive(
   if (value > 0 && value < 1e6) return value;
   throw new UsageError(
     `--${name} must be a number of ${unit} above 0, got ${JSON.stringify(text)}`,
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Reads a time such as `7d` or `12h`, in milliseconds. */
+function readRetention(text: string | boolean | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, number, unit] = /^(\d{1,4})([dh])$/.exec(String(text)) ?? [];
+  if (number !== undefined) return Number(number) * HOUR_MS * (unit === "d" ? 24 : 1);
+  throw new UsageError(
+    `--retain must be a number of days or hours, such as 7d or 12h, got ${JSON.stringify(text)}`,
   );
 }
 

@@ -44,11 +44,17 @@ export const dbStatus: Command = {
       name: "check",
       description: "Also exit with 1 if a migration is pending or missing in the journal.",
     },
+    {
+      name: "objects",
+      description: "Also compare the tables, columns, rules and other objects with those of the " +
+        "applied migrations, and print the statements that mend them; exit with 1 if they differ.",
+    },
     ...migrationOptions(),
   ],
   examples: [
     ["trellis db status", "the database in DATABASE_URL or trellis.config.ts"],
     ["trellis db status --url-env STAGING_URL --check", "in CI: fail if staging is not up to date"],
+    ["trellis db status --url-env STAGING_URL --objects", "what was changed by hand"],
     [
       "trellis db status --endpoint abc123.dsql.eu-central-1.on.aws --json",
       "Aurora DSQL, as JSON",
@@ -57,7 +63,7 @@ export const dbStatus: Command = {
   exitCodes: {
     [ExitCode.Done]: "No errors; with --check: nothing is pending.",
     [ExitCode.Found]: "A file has drifted, is unfinished or is not supported; with " +
-      "--check also: a file is pending or missing in the journal.",
+      "--objects also: an object differs; with --check also: a file is pending or missing in the journal.",
     [ExitCode.Failed]:
       "It could not run: database or folder is missing, or the database does not respond.",
   },
@@ -66,17 +72,24 @@ export const dbStatus: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const [{ findMigrationsOrLocal }, { getMigrationStatus }, { withDatabase }] = await Promise.all([
-    import("../database/migration_target.ts"),
-    import("../../database/migrations/status.ts"),
-    import("../database/reaching.ts"),
-  ]);
+  const [{ findMigrationsOrLocal }, { getMigrationStatus }, { withDatabase }, { proveOrder }] =
+    await Promise.all([
+      import("../database/migration_target.ts"),
+      import("../../database/migrations/status.ts"),
+      import("../database/reaching.ts"),
+      import("../database/migration_order.ts"),
+    ]);
   const { target, label, folder, release } = await findMigrationsOrLocal(context);
   const database = { config: target.database, label };
-  const status = await withDatabase(database, () => getMigrationStatus(target)).finally(release);
+  const { status, drift } = await withDatabase(database, async () => ({
+    status: await proveOrder(target, await getMigrationStatus(target)),
+    drift: options.objects === true
+      ? await (await import("../database/drift.ts")).findDrift(target)
+      : undefined,
+  })).finally(release);
   const lines = toLines(status);
   const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0 ||
-    hasErrors(status.findings);
+    hasErrors(status.findings) || (drift?.differences ?? []).length > 0;
   const isBehind = options.check === true &&
     (status.pending.length > 0 || status.unlisted.length > 0);
   const exitCode = isWrong || isBehind ? ExitCode.Found : ExitCode.Done;
@@ -89,6 +102,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
     rows,
     (cell, row, column) => column === 1 ? output[COLORS[lines[row].state]](cell) : cell,
   );
+  for (const difference of drift?.differences ?? []) output.error(difference);
+  for (const statement of drift?.statements ?? []) output.line(`${statement};`);
+  for (const problem of drift?.problems ?? []) output.note(problem);
   const found = status.findings.length === 0 ? "" : ` (${countFindings(status.findings)})`;
   output.line(`${output.bold(label)}: ${summarize(lines)}${found}`);
   return {
@@ -103,6 +119,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     unlisted: status.unlisted,
     findings: status.findings,
     warnings: status.warnings,
+    ...drift !== undefined && { drift },
   };
 }
 

@@ -22,6 +22,7 @@ import {
   type ShownPlan,
   showPlan,
 } from "../deploy/plan_steps.ts";
+import { endSessions } from "../live/live_stage.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { build } from "./build.ts";
 import { dbMigrate } from "./db_migrate.ts";
@@ -119,7 +120,10 @@ async function deployStage(
   let shown: ShownPlan | undefined;
   const { createCompatSteps } = await import("../deploy/compat_step.ts");
   const compat = createCompatSteps(deployment);
-  if (options.plan !== true) await requireClients(deployment);
+  if (options.plan !== true) {
+    await requireClients(deployment);
+    await endSessions(deployment);
+  }
   // nothing of this changes the stage, so the state is prepared during the build, and the rest runs beside the plan
   const built = begin(() => buildFunctions(deployment, build));
   const prepared = begin(() => initState(deployment));

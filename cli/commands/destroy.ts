@@ -5,6 +5,7 @@ import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { planStage, showPlan } from "../deploy/plan_steps.ts";
 import { openReleaseRecord } from "../releases/release_record.ts";
+import { endSessions } from "../live/live_stage.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { count } from "../terminal/generated_report.ts";
 
@@ -84,6 +85,7 @@ async function destroyStage(deployment: Deployment): Promise<CommandResult> {
     return finish(ExitCode.Found);
   }
   await terraform.apply(saved);
+  await endSessions(deployment);
   await openReleaseRecord(infra.state, folder, deployment.stage).remove();
   if (sources.some(({ service, existing }) => service === "ssm" && existing === undefined)) {
     const deleted = await secrets.deleteParameters();

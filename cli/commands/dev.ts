@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../terminal/command.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
+import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
 import { groupBy } from "../project/group_by.ts";
@@ -28,9 +29,16 @@ export const dev: Command = {
     "sent messages. The relay of jobs is called each minute, and when a job is due.\n" +
     "It invokes queue, topic, event, schedule, storage, websocket, authorizer and standalone\n" +
     "functions; so does POST /_trellis/api/functions/<Name>/invoke.",
+    "With --stage, the calls of a deployed dev or preview stage run here: requests, messages and schedules\n" +
+    "of the stage, with the variables and the role of each function. The functions are restored in the\n" +
+    "end. If this process is killed, their deployed code answers again.",
     "The server listens on 127.0.0.1 and only accepts requests to localhost. Ctrl-C stops it.",
   ],
   options: [
+    {
+      ...STAGE_OPTION,
+      description: "Run the calls of this deployed stage here: dev, or preview-42.",
+    },
     {
       name: "port",
       value: "number",
@@ -52,6 +60,7 @@ export const dev: Command = {
   examples: [
     ["trellis dev", "serve on http://localhost:8787; the page is at /_trellis"],
     ["trellis dev --port 3000 --reset", "another port, an empty database"],
+    ["trellis dev --stage dev", "answer the requests of the deployed stage dev here"],
     ["trellis dev --db distsql", "reject SQL that Aurora DSQL does not support"],
     [
       `curl -d '{"noteId":"n1"}' localhost:8787/_trellis/api/functions/IndexNote/invoke`,
@@ -61,13 +70,15 @@ export const dev: Command = {
   exitCodes: {
     [ExitCode.Done]: "Stopped by Ctrl-C or SIGTERM.",
     [ExitCode.Failed]: "It could not start: the port is in use, a migration " +
-      "or the seed failed, a folder is missing.",
+      "or the seed failed, a folder is missing. With --stage: a deployment or another session has taken\n" +
+      "the stage over, or functions were not restored.",
   },
   run,
 };
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { root, options, output } = context;
+  if (options.stage !== undefined) return await runStage(context);
   const port = readPort(options.port);
   const [{ startDevServer }, { checkAuthTables }] = await Promise.all([
     import("../dev/dev_server.ts"),
@@ -131,6 +142,24 @@ async function run(context: CommandContext): Promise<ExitCode> {
     return ExitCode.Done;
   } finally {
     signals.restore();
+    await stopEsbuild();
+  }
+}
+
+/** Runs the calls of a deployed stage. */
+async function runStage(context: CommandContext): Promise<ExitCode> {
+  const { root, options } = context;
+  const stage = readStage(options);
+  const local = ["port", "db", "reset"].filter((name) => options[name] !== undefined);
+  if (local.length > 0) {
+    throw new UsageError(`--${local[0]} belongs to the local server: it excludes --stage`);
+  }
+  // relative paths in functions are based on the project folder
+  process.chdir(root);
+  const { runOnStage } = await import("../dev/stage/dev_stage.ts");
+  try {
+    return await runOnStage(context, stage);
+  } finally {
     await stopEsbuild();
   }
 }

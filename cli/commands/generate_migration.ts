@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
-import { planMigrationFiles } from "../auth_schema/migration_file.ts";
+import { checkMigrationName, planMigrationFiles } from "../auth_schema/migration_file.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -126,9 +126,7 @@ function readName({ args, options }: CommandContext): string {
     if (options.check === true) return "schema";
     throw new UsageError("Missing argument <name>, such as add_title: trellis generate migration");
   }
-  if (!/^[a-z0-9][a-z0-9_-]*$/i.test(name)) {
-    throw new UsageError(`The name must have letters, digits, _ and - only, got "${name}"`);
-  }
+  checkMigrationName(name);
   return name;
 }
 

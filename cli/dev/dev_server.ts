@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
@@ -10,7 +10,7 @@ import { type Gateway, listenOnLoopback, type LocalHandler } from "./http/http_s
 import { takeInstanceLock } from "../files/instance_lock.ts";
 import { Invoker } from "./functions/invoker.ts";
 import { createLocalEndpoints } from "./local_endpoints.ts";
-import { openProject, preloadFunctions } from "./open_project.ts";
+import { type LocalProject, openProject, preloadFunctions } from "./open_project.ts";
 import { createPendingWork } from "./pending_work.ts";
 import { startRelayTimer } from "./relay_timer.ts";
 import { watchClientTypes, watchMigrations, watchProject } from "./watch_project.ts";
@@ -79,6 +79,7 @@ async function start(
     return found;
   });
   terminal.flush();
+  await openWithoutMigrations(options, project);
 
   const migrations = watchMigrations(options, project, () => pending.settle(GRACE_MS));
   const services = { options, project, server, invoker, pending, migrations, dataDir, cleanup };
@@ -108,6 +109,21 @@ async function start(
     confirmMigrations: () => migrations.confirm(),
     stop: () => cleanup.run(),
   };
+}
+
+/** Opens the database of functions that use one, if no migration has opened it, and says what is missing. */
+async function openWithoutMigrations(
+  { root, config: { database: { migrationsDir } }, terminal }: DevServerOptions,
+  { database, sources }: LocalProject,
+): Promise<void> {
+  if (database.open === undefined || existsSync(resolve(root, migrationsDir))) return;
+  const uses = (file: string) => /["']@trellis\/fn\/database["'/]/.test(readFileSync(file, "utf8"));
+  if (![...sources].some(uses)) return;
+  await database.open();
+  terminal.warn(
+    `The folder ${migrationsDir} does not exist, so the local database has no tables: ` +
+      "trellis generate migration <name> writes those of your schema",
+  );
 }
 
 /** Creates the folder of local data, which git ignores. */

@@ -66,6 +66,10 @@ export interface LocalDatabase {
    * @throws {MigrationError} If a migration fails.
    */
   migrate?(isConfirmed: boolean): Promise<MigrationOutcome>;
+  /**
+   * Opens it before the first request, which would wait for seconds; omitted for the database in the environment.
+   */
+  open?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -140,6 +144,11 @@ export async function openLocalDatabase(
   async function reportOpened(): Promise<void> {
     if (choice === "embedded") options.onOpened?.(await openPglite(config));
   }
+  async function open(): Promise<void> {
+    // kept open: an embedded database cannot be opened twice, and opening is slow
+    await step("Opening the database", () => getDrizzleClient(config));
+    await reportOpened();
+  }
   const canRebuild = choice === "embedded" && folder === own;
   async function migrate(isRunning: boolean, isConfirmed: boolean): Promise<MigrationOutcome> {
     if (!existsSync(options.migrationsDir)) return { applied: 0 };
@@ -162,9 +171,7 @@ export async function openLocalDatabase(
   try {
     const hasMigrations = existsSync(options.migrationsDir);
     if (hasMigrations || options.seedFile !== undefined || server !== undefined) {
-      // kept open: an embedded database cannot be opened twice, and opening is slow
-      await step("Opening the database", () => getDrizzleClient(config));
-      await reportOpened();
+      await open();
     }
     if (hasMigrations) {
       const outcome = await step("Applying migrations", () => migrate(false, false));
@@ -192,6 +199,7 @@ export async function openLocalDatabase(
     config,
     held,
     migrate: (isConfirmed) => migrate(true, isConfirmed),
+    open,
     close,
   };
 }

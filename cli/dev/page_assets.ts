@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readBeside } from "../files/read_beside.ts";
 
 /** A file of the page. */
 export interface Asset {
@@ -34,12 +33,4 @@ export async function readAsset(name: string): Promise<Asset | undefined> {
   if (extension === undefined) return undefined;
   const text = await readBeside(new URL(`./page/${name}`, import.meta.url));
   return text === undefined ? undefined : { text, contentType: TYPES[extension] };
-}
-
-async function readBeside(url: URL): Promise<string | undefined> {
-  if (url.protocol === "file:") {
-    return existsSync(url) ? await readFile(url, "utf8") : undefined;
-  }
-  const response = await fetch(url);
-  return response.ok ? await response.text() : undefined;
 }

@@ -52,8 +52,8 @@ export async function runSeed(options: SeedOptions): Promise<void> {
     if (cause instanceof ConfigurationError) throw cause;
     const { message } = ((cause as Error).cause ?? cause) as Error;
     throw new ConfigurationError(
-      `The seed ${name} failed: ${message}. Fix it and start ` +
-        `with --reset, which deletes existing data`,
+      `The seed ${name} failed: ${message}. Fix it and start with --reset (trellis dev), or run ` +
+        "trellis db reset: both delete existing data",
       { cause },
     );
   }

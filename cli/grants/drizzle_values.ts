@@ -1,4 +1,10 @@
-import { getColumns, getTableNames, isTable } from "../../database/session/drizzle_table.ts";
+import {
+  getColumns,
+  getTableNames,
+  isKind,
+  isTable,
+} from "../../database/session/drizzle_table.ts";
+import { isDrizzleOne } from "../../database/session/drizzle_version.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { printTable, type TableName } from "./table_name.ts";
 
@@ -39,7 +45,7 @@ function toName(name: string, schema: string | undefined): TableName {
  */
 export function readColumns(table: object): TableColumns | undefined {
   const columns = Object.entries(getColumns(table));
-  if (columns.some(([, column]) => column.keyAsName)) return undefined;
+  if (!isDrizzleOne && columns.some(([, column]) => column.keyAsName)) return undefined;
   return new Map(columns.map(([property, { name, onUpdateFn }]) => [property, {
     name,
     isSetOnUpdate: onUpdateFn !== undefined,
@@ -61,7 +67,10 @@ export function listDefaults(table: object): string[] {
     const chunks = (column.default as { queryChunks?: { value?: unknown }[] } | undefined)
       ?.queryChunks;
     if (!Array.isArray(chunks)) return [];
-    return [chunks.map(({ value }) => Array.isArray(value) ? value.join("") : "$1").join("")];
+    const texts = chunks.map((chunk) =>
+      isKind(chunk, "StringChunk") ? [chunk.value].flat().join("") : "$1"
+    );
+    return [texts.join("")];
   });
 }
 

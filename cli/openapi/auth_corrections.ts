@@ -39,6 +39,9 @@ export function completeResponses(
     ...confirms(method, path) && {
       422: { description: "Unprocessable Content. Another account has taken the address." },
     },
+    ...path === "/is-username-available" && {
+      422: { description: "Unprocessable Content. The name is no valid username." },
+    },
     ...responses,
     ...answer !== undefined && {
       200: {

@@ -26,8 +26,8 @@ const START_MS = 60_000;
 /** Number of functions that a process loads at most: their modules stay in its memory. */
 const MAX_SIZE = 500;
 
-/** Variables that the process needs to run; no other reaches the project. */
-const KEPT =
+/** Variables that a process needs to run the code of a project; others are the shell's. */
+export const KEPT =
   /^(?:PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|LANG|LC_\w+|TZ|SystemRoot|windir|APPDATA|LOCALAPPDATA|XDG_CACHE_HOME|DENO_DIR|DENO_NO_UPDATE_CHECK|NO_COLOR|NODE_PATH|BUN_INSTALL|npm_config_cache|NODE_EXTRA_CA_CERTS|DENO_CERT|DENO_TLS_CA_STORE)$/;
 
 /** Processes that wait for their next request. They do not keep this process, and end with it. */

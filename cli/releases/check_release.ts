@@ -1,8 +1,10 @@
 import type { PGlite } from "@electric-sql/pglite";
+import type { MigrationFile } from "../../database/migrations/files.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { nameTables } from "../../database/migrations/history.ts";
 import { MigrationPlanError } from "../../database/migrations/migration_error.ts";
 import { planOnline } from "../../database/migrations/online.ts";
+import { readSquashed } from "../../database/migrations/squashed.ts";
 import {
   type MigrationStep,
   type PlannedMigration,
@@ -15,7 +17,7 @@ import type { SqlSession } from "../../sql/session.ts";
 import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { tokenize } from "../../sql/tokenize.ts";
-import { openTestDatabase } from "../../testing/embedded_database.ts";
+import { runStatement, withMigrated } from "../schema_migration/replay.ts";
 import type { ReleaseManifest } from "./release_manifest.ts";
 
 /** Statement of the running release that a migration breaks. */
@@ -71,22 +73,30 @@ interface Shape {
 }
 
 /**
- * Lists the tags of the migrations that a release does not know.
+ * Lists the tags of the migrations that a release does not know. It knows a squashed file if it was
+ * built with all that the file replaces.
  *
  * @throws {ConfigurationError} If a migration of the release is missing.
  */
 export function listPending(
   { migrations }: Pick<ReleaseManifest, "migrations">,
-  files: readonly { readonly tag: string }[],
+  files: readonly Pick<MigrationFile, "tag" | "sql">[],
 ): string[] {
-  const missing = migrations.find((tag) => !files.some((file) => file.tag === tag));
+  const replaced = new Set(files.flatMap((file) => [...readSquashed(file).keys()]));
+  const missing = migrations.find((tag) =>
+    !replaced.has(tag) && !files.some((file) => file.tag === tag)
+  );
   if (missing !== undefined) {
     throw new ConfigurationError(
       `The release was built with ${missing}.sql, which the folder does not contain: restore the file`,
     );
   }
   const known = new Set(migrations);
-  return files.filter(({ tag }) => !known.has(tag)).map(({ tag }) => tag);
+  return files.filter((file) => {
+    const squashed = [...readSquashed(file).keys()];
+    const isReplaced = squashed.length > 0 && squashed.every((tag) => known.has(tag));
+    return !known.has(file.tag) && !isReplaced;
+  }).map(({ tag }) => tag);
 }
 
 /**
@@ -104,7 +114,6 @@ export async function checkRelease(
   migrationsFolder: string,
 ): Promise<ReleaseCheck> {
   const { files } = readMigrationFolder(migrationsFolder);
-  const known = new Set(manifest.migrations);
   const pending = listPending(manifest, files);
   const plan = (tags: Iterable<string>): PlannedMigration[] => {
     const planned = planSteps(files, new Set(tags), "postgres", {});
@@ -114,13 +123,11 @@ export async function checkRelease(
     }
     return planned;
   };
-  const before = plan(known);
+  const before = plan(files.map(({ tag }) => tag).filter((tag) => !pending.includes(tag)));
   const after = plan(pending);
-  const test = await openTestDatabase({});
-  try {
-    const database = (test.db as typeof test.db & { $client: PGlite }).$client;
+  return await withMigrated([], async (database) => {
     for (const { file, steps } of before) {
-      for (const step of steps) await runStatement(database, step.sql, file.path, step.line);
+      for (const step of steps) await runStep(database, file.path, step);
     }
     const { probes, unchecked } = await readProbes(database, manifest);
     const breaks: ReleaseBreak[] = [];
@@ -130,9 +137,7 @@ export async function checkRelease(
       breaks.push(...await replay(database, online, probes));
     }
     return { breaks, checked: probes.length + breaks.length, unchecked, pending };
-  } finally {
-    await test.close();
-  }
+  });
 }
 
 function toSession(database: PGlite): SqlSession {
@@ -143,23 +148,8 @@ function toSession(database: PGlite): SqlSession {
   };
 }
 
-async function runStatement(
-  database: PGlite,
-  sql: string,
-  path: string,
-  line: number,
-): Promise<void> {
-  try {
-    await database.exec(sql);
-  } catch (cause) {
-    throw new ConfigurationError(
-      `${path}:${line} does not run on the embedded database (${
-        (cause as Error).message
-      }), so the ` +
-        "release cannot be checked",
-      { cause },
-    );
-  }
+function runStep(database: PGlite, path: string, { sql, line }: MigrationStep): Promise<void> {
+  return runStatement(database, { sql, path, line }, "the release cannot be checked");
 }
 
 /** Reads what the release sends, with its shape at the release's own schema. */
@@ -299,7 +289,7 @@ async function replay(
     const first = new Map<Probe, MigrationStep>();
     if (isWhole) await database.exec("BEGIN");
     for (const step of transaction.flatMap(splitBlock)) {
-      await runStatement(database, step.sql, file.path, step.line);
+      await runStep(database, file.path, step);
       if (isWhole || ROWS.test(step.sql)) continue;
       for (const probe of probes) {
         if (!first.has(probe) && await findReason(database, probe) !== undefined) {

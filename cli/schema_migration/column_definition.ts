@@ -1,5 +1,7 @@
 import { is, SQL } from "drizzle-orm";
 import { type PgColumn, PgDialect, type PgSequenceOptions } from "drizzle-orm/pg-core";
+import { encodeColumn } from "../../database/session/column_codec.ts";
+import { getSqlType } from "../../database/session/drizzle_table.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { findEnum } from "./declared_objects.ts";
 
@@ -31,7 +33,7 @@ export function renderColumn(column: PgColumn): string {
 }
 
 function renderType(column: PgColumn): string {
-  const type = column.getSQLType();
+  const type = getSqlType(column);
   const { enumName, schema } = findEnum(column) ?? {};
   if (enumName === undefined) return type;
   // an array has brackets after the name
@@ -47,7 +49,7 @@ function renderDefault(column: PgColumn): string {
 /** Renders an expression, or a value as the literal that drizzle would send. */
 function renderValue(value: unknown, column: PgColumn): string {
   if (is(value, SQL)) return renderSql(value);
-  const sent: unknown = column.mapToDriverValue(value);
+  const sent: unknown = encodeColumn(column, value);
   if (typeof sent === "number" || typeof sent === "bigint" || typeof sent === "boolean") {
     return String(sent);
   }

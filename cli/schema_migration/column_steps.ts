@@ -14,8 +14,16 @@ const SERIAL_TYPES: Readonly<Record<string, string>> = {
  * @param table The quoted name of the table.
  */
 export function addColumn(table: string, column: CatalogColumn): Step {
+  const { isRequired, isSerial, identity, generated } = column;
+  const isFilled = column.default !== null || isSerial || identity !== null || generated !== null;
+  const sql = `ALTER TABLE ${table} ADD COLUMN ${renderCatalogColumn(column)}`;
+  return isRequired && !isFilled ? { sql, risk: RISKS.added } : { sql };
+}
+
+/** Renders a column as in CREATE TABLE. */
+export function renderCatalogColumn(column: CatalogColumn): string {
   const { isRequired, isSerial, identity, sequence, collation, generated } = column;
-  const parts = [
+  return [
     quoteName(column.name),
     isSerial ? SERIAL_TYPES[column.type] : column.type,
     collation === null ? "" : `COLLATE ${collation}`,
@@ -23,10 +31,7 @@ export function addColumn(table: string, column: CatalogColumn): Step {
     generated ?? "",
     identity === null ? "" : `GENERATED ${identity} AS IDENTITY (${sequence})`,
     isRequired ? "NOT NULL" : "",
-  ];
-  const isFilled = column.default !== null || isSerial || identity !== null || generated !== null;
-  const sql = `ALTER TABLE ${table} ADD COLUMN ${parts.filter((part) => part !== "").join(" ")}`;
-  return isRequired && !isFilled ? { sql, risk: RISKS.added } : { sql };
+  ].filter((part) => part !== "").join(" ");
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type PgSequence,
   type PgTable,
   type PgView,
+  uniqueKeyName,
 } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
@@ -69,7 +70,11 @@ function createTable(table: PgTable): string {
       `CONSTRAINT ${quoteName(key.getName())} PRIMARY KEY (${listNames(key.columns)})`
     ),
     ...columns.filter(({ isUnique }) => isUnique).map((column) =>
-      renderUnique(column.uniqueName!, [column], column.uniqueType === "not distinct")
+      renderUnique(
+        column.uniqueName ?? uniqueKeyName(table, [column.name]),
+        [column],
+        column.uniqueType === "not distinct",
+      )
     ),
     ...uniqueConstraints.map((unique) =>
       renderUnique(unique.getName()!, unique.columns, unique.nullsNotDistinct)

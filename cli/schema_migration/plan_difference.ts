@@ -1,7 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { getTableConfig } from "drizzle-orm/pg-core";
 import { runMigrations } from "../../database/migrations/run.ts";
-import { openTestDatabase } from "../../testing/embedded_database.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { type Catalog, getLabel } from "./catalog.ts";
 import { compareCatalogs } from "./compare_catalogs.ts";
@@ -15,6 +14,7 @@ import type { Decisions } from "./decisions.ts";
 import type { Comparison, Difference, Step } from "./difference.ts";
 import { readCatalog, readSchemaCatalog } from "./read_catalog.ts";
 import { planRename } from "./rename_steps.ts";
+import { withMigrated } from "./replay.ts";
 
 /** Options of {@link planDifference}. */
 export interface DifferenceOptions {
@@ -44,12 +44,10 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
   const { migrationsFolder, exports, decisions, isPartial = false } = options;
   const declared = findDeclaredObjects(exports);
   const created = listCreateStatements(declared);
-  const test = await openTestDatabase({});
-  try {
-    const database = (test.db as typeof test.db & { $client: PGlite }).$client;
+  return await withMigrated([], async (database, config) => {
     await createTablespaces(database, declared);
     if (migrationsFolder !== undefined) {
-      await runMigrations({ migrationsFolder, database: test.config });
+      await runMigrations({ migrationsFolder, database: config });
     }
     const problems = await findMissingPolicies(database, declared);
     if (problems.length > 0) return { steps: [], problems, kept: [] };
@@ -62,9 +60,7 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
       decisions,
       isPartial,
     });
-  } finally {
-    await test.close();
-  }
+  });
 }
 
 type Settling = Omit<Comparison, "have">;
@@ -103,7 +99,12 @@ function withoutReferenced(catalog: Catalog, { referenced }: DeclaredObjects): C
 /** Rounds until nothing is left: a dropped column also drops indexes that the schema declares. */
 const MAX_ROUNDS = 4;
 
-async function settle(database: PGlite, options: Settling): Promise<Difference> {
+/**
+ * Runs the statements that lead to another catalog, until nothing is left.
+ *
+ * @param database The embedded database.
+ */
+export async function settle(database: PGlite, options: Settling): Promise<Difference> {
   const { want, decisions } = options;
   const steps: Step[] = [];
   const stop = (problem: string, kept: readonly string[] = []): Difference => ({
@@ -158,12 +159,9 @@ function dedupe(steps: readonly Step[]): Step[] {
   return [...new Map(steps.map((step) => [step.sql, step])).values()];
 }
 
-/** Finds names of `--drop` and `--keep` that the migrations do not create. */
-function findUnknown(
-  { tables, views, sequences }: Catalog,
-  { drops, keeps }: Decisions,
-): string[] {
-  const labels = new Set([
+/** Lists the names that `--drop` can have. */
+export function listLabels({ tables, views, sequences }: Catalog): Set<string> {
+  return new Set([
     ...tables.flatMap((table) => {
       const name = getLabel(table);
       return [
@@ -181,6 +179,11 @@ function findUnknown(
     ),
     ...sequences.map(getLabel),
   ]);
+}
+
+/** Finds names of `--drop` and `--keep` that the migrations do not create. */
+function findUnknown(catalog: Catalog, { drops, keeps }: Decisions): string[] {
+  const labels = listLabels(catalog);
   return [...drops, ...keeps].filter((label) => !labels.has(label)).map((label) =>
     `the migrations create no ${label}: name a table, a sequence, a column as table.column, or an ` +
     "index, a constraint or an option of a view as table:name"

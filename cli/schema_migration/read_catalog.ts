@@ -10,11 +10,16 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
 
 /** The part of a database that queries need. */
-export type Queryable = Pick<PGlite, "query">;
+export interface Queryable {
+  /** Runs one statement without parameters. */
+  query<Row>(text: string): Promise<{ rows: Row[] }>;
+}
 
-/** Excludes the catalogs of PostgreSQL, tables of migration runners and objects of extensions. */
-const OWN = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'`;
-const OWN_CLASS = `${OWN} AND c.relname NOT LIKE '\\_\\_orm\\_%'
+/** Excludes the catalogs of PostgreSQL, and the schemas of dropped objects that are kept. */
+export const OWN: string = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+  AND n.nspname NOT LIKE '\\_\\_orm\\_kept\\_%'`;
+/** Excludes also the tables of migration runners and objects of extensions. */
+export const OWN_CLASS: string = `${OWN} AND c.relname NOT LIKE '\\_\\_orm\\_%'
   AND (n.nspname, c.relname) <> ('drizzle', '__drizzle_migrations')
   AND NOT EXISTS (SELECT FROM pg_depend e WHERE e.objid = c.oid AND e.deptype = 'e')`;
 
@@ -43,6 +48,7 @@ const COLUMNS = `SELECT c.oid::text AS id, n.nspname AS schema, c.relname AS tab
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  AND a.attname NOT LIKE '\\_\\_orm\\_kept\\_%'
 JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 LEFT JOIN LATERAL (

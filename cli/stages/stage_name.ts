@@ -32,3 +32,11 @@ export function readStage(options: CommandContext["options"]): string {
       "letter, at most 20 characters",
   );
 }
+
+/**
+ * Returns true for stages whose data may be lost: `dev`, and those that begin with `preview`. The generated
+ * Terraform has the same rule (`is_disposable`) and protects the data of other stages.
+ */
+export function isDisposableStage(name: string): boolean {
+  return name === "dev" || name.startsWith("preview");
+}

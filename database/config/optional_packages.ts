@@ -8,6 +8,6 @@ export const DATABASE_PACKAGES = {
   "@aws-sdk/rds-signer": "^3",
   "@electric-sql/pglite": "^0.5.17",
   "@neondatabase/serverless": "^1.2.0",
-  "drizzle-orm": "^0.45.4",
+  "drizzle-orm": "^0.45.4 || ^1.0.0-rc",
   "postgres": "^3.4.9",
 } as const;

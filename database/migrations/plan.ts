@@ -1,4 +1,4 @@
-import { isSameButLineEndings, sortByTag } from "./files.ts";
+import { isSameButLineEndings, type MigrationFile, sortByTag } from "./files.ts";
 import type { MigrationFolder } from "./folder.ts";
 import {
   findGaps,
@@ -7,6 +7,7 @@ import {
   findMissing,
   findUnlisted,
 } from "./folder_findings.ts";
+import { findPartlySquashed, readSquashed } from "./squashed.ts";
 import { MigrationError } from "./migration_error.ts";
 import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 
@@ -53,6 +54,12 @@ export interface MigrationStatus {
   }[];
 }
 
+/** Beginning of the tags of runs that undo or clean up, and that no folder contains. */
+export const INTERNAL = "__orm_";
+
+/** Beginning of the tags of rollbacks. */
+export const ROLLBACK = `${INTERNAL}rollback_`;
+
 /**
  * Compares the folder with the database. Changes nothing.
  *
@@ -65,10 +72,17 @@ export function planMigrations(
   applied: readonly AppliedMigration[],
 ): MigrationStatus {
   const { files, unlisted } = folder;
-  const rows = sortRows(folder, applied);
+  const rows = sortRows(folder, applied.filter(({ tag }) => !tag.startsWith(INTERNAL)));
   const byTag = new Map(rows.map((row) => [row.tag, row]));
   const tags = new Set(files.map(({ tag }) => tag));
-  const pending = files.filter(({ tag }) => !byTag.has(tag)).map(({ tag }) => tag);
+  const hashes = new Map(rows.map(({ tag, hash }) => [tag, hash]));
+  const replaced = new Map(files.flatMap((file) => [...readSquashed(file)]));
+  const isPending = (file: MigrationFile): boolean => {
+    const squashed = [...readSquashed(file)];
+    return !byTag.has(file.tag) &&
+      (squashed.length === 0 || squashed.some(([tag, hash]) => hashes.get(tag) !== hash));
+  };
+  const pending = files.filter(isPending).map(({ tag }) => tag);
   const changed: string[] = [];
   const findings: PlanFinding[] = findUnlisted(folder, new Set(byTag.keys()));
   for (const file of files) {
@@ -77,12 +91,14 @@ export function planMigrations(
     if (isSameButLineEndings(file.sql, row.hash)) findings.push(findLineEndings(file.tag));
     else changed.push(file.tag);
   }
-  const unknown = rows.filter(({ tag }) => !tags.has(tag)).map(({ tag }) => tag);
+  const unknown = rows.filter(({ tag }) => !tags.has(tag) && !replaced.has(tag))
+    .map(({ tag }) => tag);
   const missing = unknown.filter((tag) => !unlisted.includes(tag));
   findings.push(
     ...findMissing(missing),
     ...findLate(folder, rows.map(({ tag }) => tag), pending),
     ...findGaps(folder, pending),
+    ...findPartlySquashed(files, hashes),
   );
   return {
     applied: rows,

@@ -16,8 +16,8 @@ import {
 } from "./context.ts";
 import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
 import { createTables, nameTables, readApplied } from "./history.ts";
-import { MigrationPlanError } from "./migration_error.ts";
-import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
+import { MigrationError, MigrationPlanError } from "./migration_error.ts";
+import { assertNothingChanged, type MigrationStatus, planMigrations, ROLLBACK } from "./plan.ts";
 import { describeFinding, formatPlanFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
 import { type LockSettings, takeRunLock } from "./lock.ts";
@@ -166,9 +166,23 @@ export interface MigrateResult {
  * await closeDrizzleClient();
  * ```
  */
-export async function runMigrations(config: MigrateConfig): Promise<MigrateResult> {
+export function runMigrations(config: MigrateConfig): Promise<MigrateResult> {
+  return runMigrationFolder(config, () => readMigrationFolder(config.migrationsFolder));
+}
+
+/**
+ * Applies the pending migrations of a folder that is not read from disk as it is, like
+ * {@link runMigrations}.
+ *
+ * @param config Database and options.
+ * @param readFolder Returns the folder.
+ */
+export async function runMigrationFolder(
+  config: RunConfig,
+  readFolder: () => MigrationFolder,
+): Promise<MigrateResult> {
   const settings = resolve(config);
-  const folder = readMigrationFolder(config.migrationsFolder);
+  const folder = readFolder();
   return await withSession(config.database, async (session) => {
     const before = planMigrations(folder, await readApplied(session, settings.tables) ?? []);
     assertNothingChanged(before);
@@ -199,6 +213,9 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
   });
 }
 
+/** Options of a run whose folder is read. */
+type RunConfig = Omit<MigrateConfig, "migrationsFolder">;
+
 interface Settings extends LockSettings {
   lockLimits: LockLimits | undefined;
   jobTimeoutMs: number;
@@ -206,7 +223,7 @@ interface Settings extends LockSettings {
   stopMs: number;
 }
 
-function resolve(config: MigrateConfig): Settings {
+function resolve(config: RunConfig): Settings {
   const {
     lockTimeoutSeconds = 600,
     lockTtlSeconds = 60,
@@ -256,7 +273,7 @@ interface Work {
 }
 
 async function migrate(
-  config: MigrateConfig,
+  config: RunConfig,
   settings: Settings,
   session: DedicatedSession,
   { folder, planned, before, result }: Work,
@@ -268,6 +285,7 @@ async function migrate(
     // another run may have ended between the plan and the lock
     const after = planMigrations(folder, await readApplied(session, tables) ?? []);
     assertNothingChanged(after);
+    assertSameMigrations(after);
     const pending = new Set(after.pending);
     const appliedElsewhere = before.pending.filter((tag) => !pending.has(tag));
     if (appliedElsewhere.length > 0) logger(`another run applied ${appliedElsewhere.join(", ")}`);
@@ -302,10 +320,23 @@ async function migrate(
   }
 }
 
+/**
+ * Checks that a rollback runs on the migrations for which it was planned.
+ *
+ * @throws {MigrationError} If another run has applied or rolled back migrations.
+ */
+function assertSameMigrations({ pending, unknown }: MigrationStatus): void {
+  if (!pending.some((tag) => tag.startsWith(ROLLBACK))) return;
+  if (unknown.length === 0 && pending.length === 1) return;
+  throw new MigrationError(
+    "Another run has changed the migrations of this database: plan the rollback again",
+  );
+}
+
 /** Returns the migrations in the form in which they run on the tables as they are now. */
 async function toRun(
   planned: readonly PlannedMigration[],
-  { database, migrationsTable, migrationsSchema }: MigrateConfig,
+  { database, migrationsTable, migrationsSchema }: RunConfig,
   session: DedicatedSession,
 ): Promise<readonly PlannedMigration[]> {
   if (database.provider === "distsql") return planned;

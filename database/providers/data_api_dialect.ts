@@ -1,19 +1,41 @@
 import { Column, is, Param, Placeholder, type Query, SQL, type SQLChunk } from "drizzle-orm";
 import type { PgDialect } from "drizzle-orm/pg-core";
 import type { PlainSql } from "../session/plain_sql.ts";
-import { toDrizzle } from "../session/run_sql.ts";
 import type { WrittenStatement } from "../session/driver.ts";
 import { Dialect } from "../session/dialect.ts";
+import { createCodecs } from "../session/drizzle_codecs.ts";
+import { isDrizzleOne } from "../session/drizzle_version.ts";
 import { getCastType } from "./data_api_values.ts";
 
 /** Marks a parameter that the statement casts. */
 const CAST = "cast";
 const PLAIN = "none";
 
+/** Codecs of drizzle 1.0 whose parameters are cast to the type of their column. */
+const CAST_CODECS = (
+  "smallint int bigint bigint:number bigint:string numeric numeric:number numeric:bigint float4 float8 " +
+  "smallserial serial bigserial bigserial:number bool char varchar text bytea date date:string time timetz " +
+  "timestamp timestamptz timestamp:string timestamptz:string interval uuid json jsonb enum inet cidr " +
+  "macaddr macaddr8 money point point:tuple line line:tuple bit vector halfvec sparsevec"
+).split(" ");
+
 /** Dialect that writes `cast(:1 as uuid)` where drizzle knows the column of a value. */
 export class DataApiDialect extends Dialect {
   override readonly hasOwnText: boolean = true;
   #encoder: unknown;
+  /** The parameters of the last statement that drizzle 1.0 cast. */
+  #cast: Set<string> = new Set();
+
+  /** Creates the dialect. */
+  constructor() {
+    super(createCodecs((parameter, column) => {
+      this.#cast.add(parameter);
+      // a placeholder is already cast
+      return parameter.startsWith("cast(")
+        ? parameter
+        : `cast(${parameter} as ${getCastType(column)})`;
+    }, CAST_CODECS));
+  }
 
   /**
    * Records the type of a value. drizzle calls it for each value, right before {@link escapeParam}.
@@ -33,7 +55,7 @@ export class DataApiDialect extends Dialect {
   };
 
   override write(statement: PlainSql): WrittenStatement {
-    const query = this.sqlToQuery(toDrizzle(statement));
+    const query = statement.toQuery(this);
     return { text: query.sql, params: query.params, isCast: this.getCasts(query) };
   }
 
@@ -42,7 +64,11 @@ export class DataApiDialect extends Dialect {
     invokeSource?: "indexes",
   ): ReturnType<PgDialect["sqlToQuery"]> {
     bindPlaceholders(statement.queryChunks);
-    return super.sqlToQuery(statement, invokeSource);
+    if (!isDrizzleOne) return super.sqlToQuery(statement, invokeSource);
+    this.#cast = new Set();
+    const query = super.sqlToQuery(statement, invokeSource);
+    const typings = query.params.map((_, at) => this.#cast.has(`:${at + 1}`) ? CAST : PLAIN);
+    return { ...query, typings } as typeof query;
   }
 
   override getCasts({ params, typings = [] }: Query & { typings?: string[] }): readonly boolean[] {

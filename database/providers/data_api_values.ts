@@ -5,7 +5,7 @@ import type {
   SqlParameter,
 } from "@aws-sdk/client-rds-data";
 import type { PgColumn } from "drizzle-orm/pg-core";
-import { isKind } from "../session/drizzle_table.ts";
+import { getSqlType, isKind } from "../session/drizzle_table.ts";
 import { formatArray } from "../session/array_literal.ts";
 import { toHexText, toParameterText, toTimestampText } from "../session/parameter_text.ts";
 
@@ -46,7 +46,7 @@ const UNSIZED = { varchar: "varchar", char: "bpchar", bit: "bit varying" } as co
  */
 export function getCastType(encoder: unknown): string | undefined {
   if (!isKind(encoder, "PgColumn")) return undefined;
-  const type = (encoder as PgColumn).getSQLType().replace(
+  const type = getSqlType(encoder as PgColumn).replace(
     /\bserial\b|\b(big|small)serial\b/,
     (_, size = "") => size === "" ? "integer" : `${size}int`,
   );

@@ -162,6 +162,11 @@ export function buildForAllValues(
       return false;
     }
   };
+  // drizzle 1.0 keeps the items of an array as they are
+  const item = first.query.getQuery().params.flatMap((param) =>
+    Array.isArray(param) ? param.flat(Infinity) : []
+  ).map(findParameter).find((facts) => facts !== undefined);
+  if (item !== undefined) decides(item.name);
   if (!isSame(() => true)) {
     if (!isSame(() => false)) {
       refuse("its text or a value in it differs from run to run: pass the value as a parameter");

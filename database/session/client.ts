@@ -1,7 +1,5 @@
 import {
-  createTableRelationsHelpers,
   DrizzleQueryError,
-  extractTablesRelationalConfig,
   getTableName,
   noopDecoder,
   type Query,
@@ -17,10 +15,8 @@ import { PoolSession, type TransactionSession, type TransactionWork } from "./se
 import { POSTGRES_RULES, type TransactionRules } from "./transaction_state.ts";
 import {
   PgColumn,
-  PgDatabase,
+  type PgDatabase as DatabaseOf,
   type PgPreparedQuery,
-  PgSession,
-  PgTransaction,
   type PgTransactionConfig,
   type PreparedQueryConfig,
   type SelectedFieldsOrdered,
@@ -32,6 +28,7 @@ import {
   type SelectedField,
   withSafeDecoder,
 } from "./column_decoder.ts";
+import { PgDatabase, PgSession, PgTransaction, readRelations } from "./drizzle_classes.ts";
 import { createPlaceholderFiller } from "./placeholders.ts";
 import { PreparedQuery, type StatementRunner } from "./prepared_query.ts";
 import type { Cell, RowMapping } from "./row_mapper.ts";
@@ -79,7 +76,9 @@ export function createSessionClient(
 }
 
 type RowMapper = (rows: unknown[][]) => unknown;
-type Client = PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>;
+/** How a session of drizzle 1.0 returns rows. */
+type ResultMode = "raw" | "arrays" | "objects";
+type Client = DatabaseOf<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>;
 
 /** Session of drizzle on a session of this package, which sends its statements. */
 class DrizzleSession
@@ -95,17 +94,26 @@ class DrizzleSession
 
   prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
     query: Query,
-    fields: SelectedFieldsOrdered | undefined,
-    name: string | undefined,
-    _isResponseInArrayMode: boolean,
-    mapRows?: RowMapper,
+    fields: SelectedFieldsOrdered | ResultMode | undefined,
+    name: string | boolean | undefined,
+    isArrayMode: boolean | RowMapper | undefined,
+    mapRows?: RowMapper | Statement["metadata"],
     metadata?: Statement["metadata"],
   ): PgPreparedQuery<T> {
-    const template = { name, metadata, isCast: (this.dialect as Dialect).getCasts(query) };
-    const mapping = this.#getMapping(fields, mapRows);
+    // drizzle 1.0 passes the mode, the name, the mapper of rows and the metadata
+    const mode = typeof fields === "string" ? fields : undefined;
+    const mapping = mode === undefined
+      ? this.#getMapping(fields as SelectedFieldsOrdered | undefined, mapRows as RowMapper)
+      : getModeMapping(isArrayMode as RowMapper | undefined);
+    const template = {
+      name: typeof name === "string" ? name : undefined,
+      metadata: mode === undefined ? metadata : mapRows as Statement["metadata"],
+      isCast: (this.dialect as Dialect).getCasts(query),
+    };
     const fill = createPlaceholderFiller(query.params);
-    const prepared: unknown = new PreparedQuery(this[SESSION], query, template, mapping, fill);
-    return prepared as PgPreparedQuery<T>;
+    const prepared = new PreparedQuery(this[SESSION], query, template, mapping, fill);
+    if (mode === "objects") prepared.execute = prepared.all;
+    return prepared as unknown as PgPreparedQuery<T>;
   }
 
   #getMapping(
@@ -158,7 +166,7 @@ export class DrizzleClients {
    */
   constructor(dialect: Dialect, schema: Record<string, unknown> | undefined) {
     this.#dialect = dialect;
-    this.#schema = schema && readRelations(schema);
+    this.#schema = readRelations(schema);
   }
 
   /** Creates the client of a session. */
@@ -168,7 +176,11 @@ export class DrizzleClients {
 
   /** Creates a client that builds statements and sends none. */
   createBuilder(): Client {
-    return new PgDatabase(this.#dialect, new DrizzleSession(this.#dialect, BUILDER), undefined);
+    return new PgDatabase(
+      this.#dialect,
+      new DrizzleSession(this.#dialect, BUILDER),
+      readRelations(undefined),
+    );
   }
 
   /** Creates the client of a transaction. */
@@ -178,14 +190,9 @@ export class DrizzleClients {
   }
 }
 
-function readRelations(
-  fullSchema: Record<string, unknown>,
-): RelationalSchemaConfig<TablesRelationalConfig> {
-  const { tables, tableNamesMap } = extractTablesRelationalConfig(
-    fullSchema,
-    createTableRelationsHelpers,
-  );
-  return { fullSchema, schema: tables, tableNamesMap };
+/** Returns the mapping of drizzle 1.0, whose function decodes the values too. */
+function getModeMapping(mapRows: RowMapper | undefined): RowMapping {
+  return mapRows === undefined ? { kind: "raw" } : { kind: "relational", isJson: [], mapRows };
 }
 
 /**

@@ -5,6 +5,7 @@
 import { type Cell, mapRow, type RowMapping } from "./row_mapper.ts";
 import { isJsonField, withSafeDecoder } from "./column_decoder.ts";
 import { findSession } from "./statement_session.ts";
+import { type CodedColumn, decodeColumn } from "./column_codec.ts";
 import { getColumns, getTableNames } from "./drizzle_table.ts";
 import { toRows } from "./execute.ts";
 import { bindSql, joinSql, PlainSql, rawSql, sql, type SqlValue } from "./plain_sql.ts";
@@ -13,7 +14,7 @@ import { prepareSql, type SqlClient, toDrizzle } from "./run_sql.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** The members of drizzle's columns that statements use. */
-export interface SqlColumn {
+export interface SqlColumn extends CodedColumn {
   /** Name in the database. */
   readonly name: string;
   readonly table: object;
@@ -25,10 +26,6 @@ export interface SqlColumn {
   readonly onUpdateFn?: (() => unknown) | undefined;
   /** Returns the type in the database. */
   getSQLType(): string;
-  /** Encodes a value that is not null. */
-  mapToDriverValue(value: unknown): unknown;
-  /** Decodes a value that is not null. */
-  mapFromDriverValue(value: unknown): unknown;
 }
 
 /** Columns by the properties of a row, in objects for nested properties. */
@@ -149,7 +146,7 @@ function listFields(
 function toCell(path: readonly string[], column: SqlColumn): Cell {
   return {
     path,
-    decode: (value) => column.mapFromDriverValue(value),
+    decode: (value) => decodeColumn(column, value),
     isJson: isJsonField(column as never),
   };
 }

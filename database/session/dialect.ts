@@ -1,9 +1,11 @@
-import { is, Param, type Query, type SQL, sql } from "drizzle-orm";
+import { is, Param, Placeholder, type Query, type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { PlainSql } from "./plain_sql.ts";
 import type { WrittenStatement } from "./driver.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { COLUMNS, getColumns } from "./drizzle_table.ts";
+import { isDrizzleOne } from "./drizzle_version.ts";
+import { createCodecs } from "./drizzle_codecs.ts";
 import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";
 import {
   generateForInsert,
@@ -26,6 +28,11 @@ export class Dialect extends PgDialect {
   readonly hasOwnText: boolean = false;
   #lastFields: readonly SelectedField[] = [];
 
+  /** @param codecs The codecs of drizzle 1.0. */
+  constructor(codecs: object | undefined = createCodecs()) {
+    super({ codecs } as object);
+  }
+
   /** Writes a statement of this package. */
   write({ text, params }: PlainSql): WrittenStatement {
     return { text, params };
@@ -36,7 +43,7 @@ export class Dialect extends PgDialect {
     statement: SQL,
     invokeSource?: "indexes",
   ): ReturnType<PgDialect["sqlToQuery"]> {
-    return whileWriting(() => super.sqlToQuery(statement, invokeSource));
+    return whileWriting(Placeholder.prototype, () => super.sqlToQuery(statement, invokeSource));
   }
 
   /** Builds an INSERT. In a statement for many calls, the functions of columns run at each call. */
@@ -111,7 +118,9 @@ function generateRow(table: object, row: Record<string, unknown>): Record<string
     const given = row[key];
     const isMissing = given === undefined || (is(given, Param) && given.value === undefined);
     const value = isMissing ? generateForInsert(column) : undefined;
-    if (value !== undefined) generated[key] = new Param(value, column);
+    if (value === undefined) continue;
+    // drizzle 1.0 binds the values of rows to their columns when it writes the text
+    generated[key] = isDrizzleOne ? value as Param : new Param(value, column);
   }
   return generated;
 }

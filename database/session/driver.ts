@@ -8,8 +8,11 @@ export interface Statement {
   readonly name: string | undefined;
   /** For each parameter, true if the statement casts it to its column's type. */
   readonly isCast?: readonly boolean[];
-  /** Metadata from drizzle's builders. */
-  readonly metadata?: { readonly type: string; readonly tables: readonly string[] };
+  /** Metadata from drizzle's builders; drizzle 1.0 has a function that returns the tables. */
+  readonly metadata?: {
+    readonly type: string;
+    readonly tables: readonly string[] | (() => readonly string[]);
+  };
 }
 
 /** A statement of this package in the form of the server. */

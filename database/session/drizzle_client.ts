@@ -1,4 +1,5 @@
-import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type * as drizzle from "drizzle-orm";
+import type * as core from "drizzle-orm/pg-core";
 
 /** Column of a {@link QueryResult}. */
 export interface QueryResultField {
@@ -35,14 +36,26 @@ export interface QueryResult<T = Record<string, unknown>> {
 }
 
 /** Result type of `execute` for drizzle. */
-export interface QueryResultHKT extends PgQueryResultHKT {
+export interface QueryResultHKT extends core.PgQueryResultHKT {
   /** Result for a row type. */
   readonly type: QueryResult<this["row"]>;
 }
 
-/** drizzle's PostgreSQL client, independent of the driver. */
+type Schema = Record<string, unknown>;
+/** @ts-ignore drizzle 1.0 lacks it */
+type Client45<S extends Schema> = core.PgDatabase<QueryResultHKT, S>;
+/** @ts-ignore drizzle 0.45 lacks it */
+type Client1<S extends Schema> = core.PgAsyncDatabase<QueryResultHKT, Relations<S>>;
+/** @ts-ignore drizzle 0.45 lacks it */
+export type Relations<S extends Schema> = S extends drizzle.AnyRelations ? S : Record<never, never>;
+
+/** Chooses the property of the installed version of drizzle: 0.45, or 1.0. */
+export type ByVersion<T extends { v45: unknown; v1: unknown }> =
+  T["PgAsyncDatabase" extends keyof typeof core ? "v1" : "v45"];
+
+/**
+ * drizzle's PostgreSQL client, independent of the driver. With drizzle 1.0 the schema is the result of
+ * `defineRelations`.
+ */
 export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
-  PgDatabase<
-    QueryResultHKT,
-    TSchema
-  >;
+  ByVersion<{ v45: Client45<TSchema>; v1: Client1<TSchema> }>;

@@ -42,27 +42,38 @@ export function isTable(value: unknown): value is Table {
   return isKind(value, "Table");
 }
 
-/** Types of pgvector, whose columns have dimensions in drizzle 0.45, too. */
-const VECTOR = /^Pg(?:Vector|HalfVector|SparseVector|BinaryVector)$/;
+/** Returns the columns of a table by property name, as drizzle's `getTableColumns` does. */
+export function getColumns(table: object): Readonly<Record<string, Column>> {
+  return (table as Parts)[COLUMNS] as Record<string, Column>;
+}
+
+/** Members of the columns of drizzle 1.0. */
+interface NewColumn {
+  readonly dataType: string;
+  readonly codec?: string | undefined;
+  readonly dimensions?: number;
+  getSQLType(): string;
+}
+
+/** Returns the number of dimensions that drizzle 1.0 has beside the type of an array's items, else 0. */
+function getDimensions({ codec, dimensions = 0, dataType }: NewColumn): number {
+  // in 0.45 the columns of pgvector have dimensions, and arrays are a type of their own
+  return codec !== undefined || dataType.includes(" ") || dataType === "custom" ? dimensions : 0;
+}
 
 /**
- * Returns the columns of a table by property name, as drizzle's `getTableColumns` does.
- *
- * @param table The table.
- * @throws {ConfigurationError} If the table was made by drizzle 1.0, whose columns do not decode values.
+ * Returns drizzle's type of a column's values in the words of 0.45: `string`, `number`, `date`, `array`.
+ * drizzle 1.0 writes `string uuid`, `number int32` and `object date`.
  */
-export function getColumns(table: object): Readonly<Record<string, Column>> {
-  const columns = (table as Parts)[COLUMNS] as Record<string, Column>;
-  const isOther = Object.values(columns ?? {}).some((column) =>
-    "dimensions" in column && !VECTOR.test(column.columnType)
-  );
-  if (!isOther) return columns;
-  throw new ConfigurationError(
-    `The table ${
-      getTableNames(table).name
-    } is one of drizzle-orm 1.0, whose columns this version of ` +
-      "@trellis/fn cannot read: npm install drizzle-orm@^0.45.4",
-  );
+export function getDataType(column: NewColumn): string {
+  if (getDimensions(column) > 0) return "array";
+  const [type, detail] = column.dataType.split(" ");
+  return type === "object" && detail !== undefined ? detail : type;
+}
+
+/** Returns the type of a column in the database, with the brackets of an array. */
+export function getSqlType(column: NewColumn): string {
+  return column.getSQLType() + "[]".repeat(getDimensions(column));
 }
 
 /** Returns the names of a table's columns in the database. */

@@ -1,5 +1,6 @@
-import { type Column, is, type SQL, sql } from "drizzle-orm";
-import { PgArray, type PgDialect } from "drizzle-orm/pg-core";
+import { type Column, type SQL, sql } from "drizzle-orm";
+import type { PgDialect } from "drizzle-orm/pg-core";
+import { isKind } from "./drizzle_table.ts";
 
 /** Configuration from which drizzle builds a relational query. */
 export type RelationalConfig = Parameters<PgDialect["buildRelationalQueryWithoutPK"]>[0];
@@ -66,10 +67,11 @@ function withCasts(extras: QueryConfig["extras"], casts: Extras): QueryConfig["e
 
 function getCast(column: Column): string | undefined {
   if (EXACT.test(column.columnType)) return "text";
-  return is(column, PgArray) && isExactArray(column) ? "text[]" : undefined;
+  return isKind(column, "PgArray") && isExactArray(column) ? "text[]" : undefined;
 }
 
 function isExactArray(column: Column): boolean {
   const { baseColumn } = column as Column & { baseColumn: Column };
-  return EXACT.test(baseColumn.columnType) || (is(baseColumn, PgArray) && isExactArray(baseColumn));
+  return EXACT.test(baseColumn.columnType) ||
+    (isKind(baseColumn, "PgArray") && isExactArray(baseColumn));
 }

@@ -11,7 +11,10 @@ const KEYWORD =
  */
 export function describeStatement({ text, name, metadata }: Statement): string {
   if (name !== undefined) return `the prepared query "${name}"`;
-  if (metadata !== undefined) return `the ${metadata.type} on ${metadata.tables.join(", ")}`;
+  if (metadata !== undefined) {
+    const { type, tables } = metadata;
+    return `the ${type} on ${(typeof tables === "function" ? tables() : tables).join(", ")}`;
+  }
   const keyword = KEYWORD.exec(text)?.[1].toUpperCase();
   return keyword === undefined ? "the statement" : `the ${keyword} statement`;
 }

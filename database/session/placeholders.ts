@@ -25,17 +25,21 @@ function createReader(param: unknown): ReadParameter {
   const { read } = findParameter(is(param, Param) ? param.value : param) ?? {};
   if (read !== undefined) {
     if (!is(param, Param)) return (values) => checkRaw(read(values));
-    const { encoder } = param;
-    const encode = (value: unknown): unknown => encoder.mapToDriverValue(value);
-    return (values) => checkEncoded(read(values), encode);
+    return (values) => checkEncoded(read(values), (value) => encode(param, value));
   }
   if (is(param, Placeholder)) return (values) => getValue(values, param.name);
   if (!is(param, Param) || !is(param.value, Placeholder)) return () => param;
-  const { encoder, value: { name } } = param;
+  const { value: { name } } = param;
   return function readEncoded(values) {
     const value = getValue(values, name);
-    return value === null ? null : encoder.mapToDriverValue(value);
+    return value === null ? null : encode(param, value);
   };
+}
+
+/** Encodes a value; drizzle 1.0 sets a codec while it writes the text. */
+function encode(param: Param & { codec?: (value: unknown) => unknown }, value: unknown): unknown {
+  const encoded = param.encoder.mapToDriverValue(value);
+  return param.codec === undefined ? encoded : param.codec(encoded);
 }
 
 function getValue(values: PlaceholderValues, name: string): unknown {

@@ -1,11 +1,10 @@
+import { type CodedColumn, encodeColumn } from "./column_codec.ts";
+
 /** A value that every driver sends as a parameter. */
 export type SqlValue = string | number | boolean | bigint | null;
 
 /** What encodes a value for the database: a column of drizzle. */
-export interface ValueEncoder {
-  /** Encodes a value that is not null. */
-  mapToDriverValue(value: unknown): unknown;
-}
+export type ValueEncoder = Pick<CodedColumn, "mapToDriverValue" | "codec" | "dimensions">;
 
 /** The parts of drizzle's dialects that write a statement. */
 interface ParameterWriter {
@@ -121,7 +120,7 @@ export function sql(
  * @param column The column, which encodes the value.
  */
 export function bindSql(value: unknown, column: ValueEncoder): PlainSql {
-  const encoded = value === null ? null : column.mapToDriverValue(value);
+  const encoded = value === null ? null : encodeColumn(column, value);
   return new PlainSql(["", ""], [encoded as SqlValue], [column]);
 }
 

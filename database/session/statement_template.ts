@@ -2,27 +2,22 @@
  * Values that a statement gets at each call. While drizzle builds a statement, they are
  * placeholders.
  */
-import { ENTITY_KIND, isKind } from "./drizzle_table.ts";
+import { isKind } from "./drizzle_table.ts";
 
 /** Values of a call by name. */
 export type CallValues = Readonly<Record<string, unknown>>;
 
 type ReadValue = (values: CallValues) => unknown;
 
-/** True while drizzle writes the text of a statement. */
-let isWriting = false;
+/** A value that is not known while a statement is built. */
+class Parameter {}
 
 /**
- * A value that is not known while a statement is built. drizzle encodes what a condition compares with
- * a column by the column, but not its own placeholders. So a parameter is an unknown object in a
- * condition, and a placeholder once drizzle writes the text: then drizzle keeps it with its encoder.
+ * The class of a parameter. drizzle encodes what a condition compares with a column by the column, but
+ * not its own placeholders. So a parameter is an unknown object in a condition, and a placeholder while
+ * drizzle writes the text: then drizzle keeps it with its encoder.
  */
-class Parameter {
-  /** The kind for drizzle's function `is`. */
-  static get [ENTITY_KIND](): string {
-    return isWriting ? "Placeholder" : "StatementParameter";
-  }
-}
+let prototype: object = Parameter.prototype;
 
 /** A parameter's name, and how its value is read. */
 interface ParameterFacts {
@@ -45,8 +40,13 @@ const READ_BY_DRIZZLE: ReadonlySet<PropertyKey> = new Set(["getSQL"]);
 const NO_VALUE: ProxyHandler<Parameter> = {
   get(target, key) {
     if (READ_BY_DRIZZLE.has(key)) return undefined;
+    // drizzle 1.0 keeps the kind of an object in its class
+    if (typeof key === "symbol" && key.description?.startsWith("drizzle:")) {
+      return Reflect.get(prototype, key);
+    }
     throw createUseError(target);
   },
+  getPrototypeOf: () => prototype,
   has(target) {
     throw createUseError(target);
   },
@@ -92,7 +92,7 @@ function createGenerated(name: string, generate: () => unknown): object {
 }
 
 function register(facts: ParameterFacts): object {
-  const target = Object.freeze(new Parameter());
+  const target = new Parameter();
   const parameter = new Proxy(target, NO_VALUE);
   namesByTarget.set(target, facts.name);
   parameters.set(parameter, facts);
@@ -104,14 +104,19 @@ export function findParameter(value: unknown): ParameterFacts | undefined {
   return typeof value === "object" && value !== null ? parameters.get(value) : undefined;
 }
 
-/** Runs the work in which drizzle writes the text of a statement. */
-export function whileWriting<T>(write: () => T): T {
-  const before = isWriting;
-  isWriting = true;
+/**
+ * Runs the work in which drizzle writes the text of a statement.
+ *
+ * @param placeholder The prototype of drizzle's placeholders.
+ * @param write The work.
+ */
+export function whileWriting<T>(placeholder: object, write: () => T): T {
+  const before = prototype;
+  prototype = placeholder;
   try {
     return write();
   } finally {
-    isWriting = before;
+    prototype = before;
   }
 }
 

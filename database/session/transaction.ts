@@ -1,17 +1,22 @@
-import type { ExtractTablesWithRelations } from "drizzle-orm";
-import type { PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
+import type * as drizzle from "drizzle-orm";
+import type * as core from "drizzle-orm/pg-core";
+import type { PgTransactionConfig } from "drizzle-orm/pg-core";
 import { isKind } from "./drizzle_table.ts";
-import type { DrizzleClient, QueryResultHKT } from "./drizzle_client.ts";
+import type { ByVersion, DrizzleClient, QueryResultHKT, Relations } from "./drizzle_client.ts";
 import { findSession } from "./statement_session.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
+type Schema = Record<string, unknown>;
+/** @ts-ignore drizzle 1.0 takes other parameters */
+type Tables<S extends Schema> = drizzle.ExtractTablesWithRelations<S>;
+/** @ts-ignore drizzle 1.0 lacks it */
+type Client45<S extends Schema> = core.PgTransaction<QueryResultHKT, S, Tables<S>>;
+/** @ts-ignore drizzle 0.45 lacks it */
+type Client1<S extends Schema> = core.PgAsyncTransaction<QueryResultHKT, Relations<S>>;
+
 /** drizzle's PostgreSQL client inside a transaction. */
 export type TransactionClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
-  PgTransaction<
-    QueryResultHKT,
-    TSchema,
-    ExtractTablesWithRelations<TSchema>
-  >;
+  ByVersion<{ v45: Client45<TSchema>; v1: Client1<TSchema> }>;
 
 /**
  * Runs work in a transaction: commits when the function's promise resolves, rolls back when it
@@ -61,7 +66,12 @@ export function withTransaction<
   return guardTransactions(db).transaction(fn, { ...config, isolationLevel });
 }
 
+/** The kinds of a transaction's client in drizzle 0.45 and 1.0. */
+const TRANSACTIONS = ["PgTransaction", "PgAsyncTransaction"];
+
 function isTransaction(db: object): boolean {
   const own = findSession(db);
-  return own === undefined ? isKind(db, "PgTransaction") : own.state !== undefined;
+  return own === undefined
+    ? TRANSACTIONS.some((kind) => isKind(db, kind))
+    : own.state !== undefined;
 }

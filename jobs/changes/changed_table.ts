@@ -4,10 +4,12 @@ import { misfit } from "../../core/triggers/parse_input.ts";
 import {
   getColumns,
   getPrimaryKey,
+  getSqlType,
   getTableNames,
   isKind,
 } from "../../database/session/drizzle_table.ts";
-import { getDecoder, withSafeDecoder } from "../../database/session/column_decoder.ts";
+import { decodeColumn } from "../../database/session/column_codec.ts";
+import { withSafeDecoder } from "../../database/session/column_decoder.ts";
 import { columnReader } from "../../database/session/read_value.ts";
 import { findTypeId } from "../../database/session/type_ids.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -75,7 +77,7 @@ export function readChangedTable(table: PgTable): ChangedTable {
 }
 
 function readColumn(table: string, property: string, column: Column): ChangedColumn {
-  const sqlType = column.getSQLType();
+  const sqlType = getSqlType(column);
   const type = isKind(column, "PgEnumColumn") ? "text" : findType(sqlType);
   const toText = type === undefined ? undefined : TEXT_BY_TYPE[type];
   if (type === undefined || toText === undefined) {
@@ -88,7 +90,7 @@ function readColumn(table: string, property: string, column: Column): ChangedCol
   const reader = columnReader(findTypeId(type));
   // the stream omits the spaces at the end, which a query returns
   const length = type === "bpchar" ? parseInt(sqlType.slice(sqlType.indexOf("(") + 1)) || 1 : 0;
-  const decoder = getDecoder(withSafeDecoder(column));
+  const safe = withSafeDecoder(column);
   return {
     property,
     name: column.name,
@@ -99,7 +101,7 @@ function readColumn(table: string, property: string, column: Column): ChangedCol
       const padded = length === 0
         ? text
         : text + " ".repeat(Math.max(0, length - [...text].length));
-      return decoder.mapFromDriverValue(reader === undefined ? padded : reader(padded));
+      return decodeColumn(safe, reader === undefined ? padded : reader(padded));
     },
   };
 }

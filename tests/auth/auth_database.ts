@@ -35,7 +35,11 @@ export async function openAuthDatabase(): Promise<AuthTestDatabase> {
   const queries: string[] = [];
   return {
     pglite,
-    db: drizzle(pglite, { schema, logger: { logQuery: (query) => void queries.push(query) } }),
+    db: drizzle({
+      client: pglite,
+      schema,
+      logger: { logQuery: (query) => void queries.push(query) },
+    }),
     queries,
     async reset(): Promise<void> {
       await pglite.exec("TRUNCATE users, sessions, accounts, verification, rate_limits");

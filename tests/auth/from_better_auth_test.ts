@@ -99,7 +99,7 @@ globalThis.addEventListener("unload", () => void pglite.close());
 /** Resets the database to one in which plain better-auth has signed a user up. */
 async function openFormer() {
   await pglite.exec(`drop schema public cascade; create schema public; ${DDL}`);
-  const db = drizzle(pglite, { schema });
+  const db = drizzle({ client: pglite, schema });
   const former = betterAuth({
     ...FORMER,
     database: drizzleAdapter(db, { provider: "pg", schema }),

@@ -101,8 +101,24 @@ const STEPS: Record<string, () => unknown> = {
     return [user.email, session.expiresAt instanceof Date];
   },
   "columns": () => getPrimaryKey(key).map(({ name }) => name),
-  "getDrizzleClient": async () =>
-    typeof (await getDrizzleClient({ provider: "embedded-pg", instrument: false })).select,
+  "getDrizzleClient": async () => {
+    const own = await getDrizzleClient({
+      provider: "embedded-pg",
+      connectionString: "memory://",
+      instrument: false,
+      schema: { notes },
+    });
+    await runSql(
+      own,
+      sql`create table notes (id int, title text, tags text[], data jsonb, at timestamptz)`,
+    );
+    await addNote.on(own, 3, "eve");
+    return [
+      await findNote.on(own, { title: "eve" }),
+      await own.select().from(notes),
+      await own.query.notes.findFirst(),
+    ];
+  },
   "auth/schema": async () => (await import("../../auth/tables/schema.ts")).authUsers.email.name,
 };
 

@@ -99,7 +99,7 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
     assertEquals(code, 1, text);
     assertMatch(
       text,
-      /failed compat: migrations\/0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n/,
+      /failed compat: 0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n/,
     );
     assertStringIncludes(text, "breaks listNotes (src/queries/notes.ts:");
     assertStringIncludes(text, "Not run: plan.");

@@ -197,6 +197,10 @@ export async function startEmulator(work: string): Promise<Emulator> {
   status.then(() => hasEnded = true);
   const client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(authority)] });
   const address = `https://127.0.0.1:${port}`;
+  // with the port in its text: functions that run here see no other variables than their own
+  const redirect = join(work, "redirect.cjs");
+  const text = await Deno.readTextFile(join(HERE, "redirect.cjs"));
+  await Deno.writeTextFile(redirect, text.replace("PORT", String(port)));
   const readLog = () => Deno.readTextFile(log);
   const untilReady = async () => {
     for (let attempt = 1;; attempt++) {
@@ -228,14 +232,13 @@ export async function startEmulator(work: string): Promise<Emulator> {
         ...CREDENTIALS,
         NODE_EXTRA_CA_CERTS: authority,
         NODE_NO_WARNINGS: "1",
-        NODE_OPTIONS: `--require ${join(HERE, "redirect.cjs")}`,
+        NODE_OPTIONS: `--require ${redirect}`,
         // Terraform's own requests, for its state in Amazon S3
         HTTPS_PROXY: `http://127.0.0.1:${proxy.addr.port}`,
         AWS_CA_BUNDLE: authority,
         TF_CLI_CONFIG_FILE: new TextDecoder().decode(setup.stdout).trim(),
         TF_OFFLINE_ENDPOINT: address,
         TF_OFFLINE_HOME: join(work, "terraform"),
-        TRELLIS_EMULATOR_PORT: String(port),
       },
       clients: join(providers, "live"),
       request(url, init) {

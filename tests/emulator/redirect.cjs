@@ -4,6 +4,6 @@ const { connect } = tls;
 tls.connect = function connectToEmulator(options, ...rest) {
   const name = options?.servername || options?.host || "";
   if (!name.endsWith(".amazonaws.com")) return connect.call(this, options, ...rest);
-  const port = Number(process.env.TRELLIS_EMULATOR_PORT);
+  const port = Number("PORT");
   return connect.call(this, { ...options, host: "127.0.0.1", port, servername: name }, ...rest);
 };

@@ -34,6 +34,37 @@ def _mend_scheduler(eventbridge):
     eventbridge._invoke_target = invoke_target
 
 
+def _mend_code_location(lambda_svc):
+    """Gives the address of a function's code a name of AWS without a port, over TLS.
+
+    https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCodeLocation.html
+    """
+    locate = lambda_svc._presigned_code_url
+
+    def presigned_code_url(name):
+        path = locate(name).split("/", 3)[3]
+        return f"https://{lambda_svc._MINISTACK_HOST}/{path}"
+
+    lambda_svc._presigned_code_url = presigned_code_url
+
+
+def _mend_principal_arn(iam_evaluator):
+    """Gives the condition key aws:PrincipalArn the ARN of the role, not that of its session.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html#condition-keys-principalarn
+    """
+    resolve = iam_evaluator._resolve_condition_key
+
+    def resolve_condition_key(key, context):
+        value = resolve(key, context)
+        if key.lower() != "aws:principalarn" or ":assumed-role/" not in value:
+            return value
+        account, role = value.split(":")[4], value.split("/")[1]
+        return f"arn:aws:iam::{account}:role/{role}"
+
+    iam_evaluator._resolve_condition_key = resolve_condition_key
+
+
 def _log_allowed(evaluator):
     """Logs each action that a policy allowed. The emulator logs only what was denied."""
     evaluate = evaluator.evaluate
@@ -47,9 +78,15 @@ def _log_allowed(evaluator):
     evaluator.evaluate = evaluate_and_log
 
 
+def _mend_evaluator(evaluator):
+    _mend_principal_arn(evaluator)
+    _log_allowed(evaluator)
+
+
 MENDED = {
+    "ministack.core.iam_evaluator": _mend_evaluator,
     "ministack.services.eventbridge": _mend_scheduler,
-    "ministack.core.iam_evaluator": _log_allowed,
+    "ministack.services.lambda_svc": _mend_code_location,
 }
 
 

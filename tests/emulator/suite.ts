@@ -78,8 +78,8 @@ async function createProject(root: string, env: Readonly<Record<string, string>>
   const manifest = JSON.parse(await Deno.readTextFile(join(root, "package.json")));
   manifest.dependencies["@trellis/fn"] = `file:./${packed.trim().split("\n").at(-1)}`;
   const { imports } = JSON.parse(await Deno.readTextFile(join(HERE, "../../deno.json")));
-  for (const client of ["cloudwatch", "lambda", "s3", "secrets-manager"]) {
-    const name = `@aws-sdk/client-${client}`;
+  const clients = ["cloudwatch", "lambda", "s3", "secrets-manager", "sqs"];
+  for (const name of ["fflate", ...clients.map((client) => `@aws-sdk/client-${client}`)]) {
     manifest.devDependencies[name] = imports[name].split("@").at(-1);
   }
   await writeFiles(root, { "package.json": JSON.stringify(manifest), ...listProjectFiles() });

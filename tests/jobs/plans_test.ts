@@ -3,6 +3,7 @@ import * as z from "zod";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
+  type DrizzleClient,
   executeRows,
   getDrizzleClient,
 } from "../../database/mod.ts";
@@ -23,8 +24,10 @@ import { defineJob } from "../../jobs/define_job.ts";
 import { buildInsert } from "../../jobs/enqueue.ts";
 import { buildDead, buildFinish, buildRelease, buildRetry } from "../../jobs/finish.ts";
 import { createJobRow, JOB_SHARDS } from "../../jobs/job_row.ts";
+import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
 import { buildGauges, buildRemoveOld, buildTakeDue } from "../../jobs/relay.ts";
 import { createFakeClock } from "../../testing/mod.ts";
+import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createJobsTable } from "./jobs_database.ts";
 
@@ -33,49 +36,39 @@ const WAITING = 10_000;
 const GROUPED = 500;
 const FEW = 7;
 
-const postgres = await startPostgres();
-const database: DatabaseConfig = {
-  provider: "serverless-pg",
-  connectionString: await postgres.createDatabase("plans"),
-  instrument: false,
-};
-const db = await getDrizzleClient(database);
-await createJobsTable(db);
 const declare = (name: string) => defineJob({ name, schema: z.number() })(() => {});
 const [job, few, none] = ["index", "few", "none"].map(declare);
 
-/** Inserts rows; `state` and the times say what they are. */
-async function fill(
-  count: number,
-  state: string,
-  dueAt: string,
-  { group = "null", name = "index" } = {},
-): Promise<void> {
-  const isFinished = ["done", "dead", "cancelled"].includes(state);
-  await db.execute(sql.raw(
-    `insert into trellis_jobs (id, name, payload, state, shard, group_key, position, enqueued_at, run_at,
-      due_at, attempts, fence, finished_at)
-    select gen_random_uuid(), '${name}', '1', '${state}', n % ${JOB_SHARDS}, ${group}, n, now(),
-      now() - interval '1 minute', ${dueAt}, 1, 1, ${isFinished ? "now()" : "null"}
-    from generate_series(1, ${count}) n`,
-  ));
+/** Fills the table. */
+async function fillTable(db: DrizzleClient): Promise<void> {
+  /** Inserts rows; `state` and the times say what they are. */
+  async function fill(
+    count: number,
+    state: string,
+    dueAt: string,
+    { group = "null", name = "index" } = {},
+  ): Promise<void> {
+    const isFinished = ["done", "dead", "cancelled"].includes(state);
+    await db.execute(sql.raw(
+      `insert into trellis_jobs (id, name, payload, state, shard, group_key, position, enqueued_at, run_at,
+        due_at, attempts, fence, finished_at)
+      select gen_random_uuid(), '${name}', '1', '${state}', n % ${JOB_SHARDS}, ${group}, n, now(),
+        now() - interval '1 minute', ${dueAt}, 1, 1, ${isFinished ? "now()" : "null"}
+      from generate_series(1, ${count}) n`,
+    ));
+  }
+
+  await fill(ROWS - WAITING, "done", "now() + interval '1 hour'");
+  await fill(3000, "done", "now() - interval '1 hour'");
+  await fill(50, "dead", "null");
+  await fill(WAITING / 2, "queued", "now() - interval '1 second'");
+  await fill(WAITING / 2, "queued", "now() + interval '1 hour'");
+  await fill(20, "running", "now() + interval '1 minute'");
+  await fill(GROUPED, "queued", "now() - interval '1 second'", { group: "'g'" });
+  // the last of all that are due
+  await fill(FEW, "queued", "now()", { name: "few" });
+  await db.execute(sql`analyze trellis_jobs`);
 }
-
-await fill(ROWS - WAITING, "done", "now() + interval '1 hour'");
-await fill(3000, "done", "now() - interval '1 hour'");
-await fill(50, "dead", "null");
-await fill(WAITING / 2, "queued", "now() - interval '1 second'");
-await fill(WAITING / 2, "queued", "now() + interval '1 hour'");
-await fill(20, "running", "now() + interval '1 minute'");
-await fill(GROUPED, "queued", "now() - interval '1 second'", { group: "'g'" });
-// the last of all that are due
-await fill(FEW, "queued", "now()", { name: "few" });
-await db.execute(sql`analyze trellis_jobs`);
-
-Deno.test.afterAll(async () => {
-  await closeDrizzleClient(database);
-  await postgres.stop();
-});
 
 /** Node of `EXPLAIN (ANALYZE, FORMAT JSON)`, as far as it is read here. */
 interface PlanNode {
@@ -94,6 +87,7 @@ function listNodes(node: PlanNode): PlanNode[] {
 
 /** Runs a statement, and undoes it. Returns the rows that it read of the table, and those that it is about. */
 async function explain(
+  db: DrizzleClient,
   statement: PlainSql,
 ): Promise<{ types: string[]; read: number; returned: number }> {
   let plan: PlanNode | undefined;
@@ -125,7 +119,7 @@ async function explain(
   };
 }
 
-async function findIds(condition: string): Promise<string[]> {
+async function findIds(db: DrizzleClient, condition: string): Promise<string[]> {
   const rows = await executeRows<{ id: string }>(
     db,
     sql.raw(`select id from trellis_jobs where ${condition} order by position, id limit 20`),
@@ -133,73 +127,110 @@ async function findIds(condition: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-const waiting = await findIds("state = 'queued' and due_at < now() and group_key is null");
-const jobs = [job, few, none];
-const [ofIndex, ofFew, ofNone] = await Promise.all(
-  jobs.map(({ jobName }) => seekName(jobName, 1)),
-);
-const names = [ofIndex, ofFew];
-const claim: ClaimOptions = { names, limit: 10, clock: undefined, withGroups: true };
-const worker = { jobs, clock: undefined };
-/** Leases due jobs. */
-const lease = (first: number, before: boolean, options: Partial<ClaimOptions> = {}) =>
-  buildClaim(selectRunnable({ first, before }, { ...claim, ...options }), worker);
-const PAST = createFakeClock({ nowMs: 0 });
-const take = { before: false, limit: 200, graceSeconds: 60, clock: undefined };
-const running = await findIds("state = 'running'");
-const held = { id: running[0], fence: 1 };
-const inserted = await Promise.all(
-  Array.from({ length: 10 }, (_, n) => createJobRow("index", job.schema, n, { key: `k${n}` })),
-);
+/** Checks that each statement of the engine reads no more than it needs from a table of 200,000 rows. */
+async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promise<void> {
+  const db = await getDrizzleClient(config);
+  await fillTable(db);
+  const waiting = await findIds(db, "state = 'queued' and due_at < now() and group_key is null");
+  const jobs = [job, few, none];
+  const [ofIndex, ofFew, ofNone] = await Promise.all(
+    jobs.map(({ jobName }) => seekName(jobName, 1)),
+  );
+  const names = [ofIndex, ofFew];
+  const claim: ClaimOptions = { names, limit: 10, clock: undefined, withGroups: true };
+  const worker = { jobs, clock: undefined };
+  /** Leases due jobs. */
+  const lease = (first: number, before: boolean, options: Partial<ClaimOptions> = {}) =>
+    buildClaim(selectRunnable({ first, before }, { ...claim, ...options }), worker);
+  const past = createFakeClock({ nowMs: 0 });
+  const take = { before: false, limit: 200, graceSeconds: 60, clock: undefined };
+  const running = await findIds(db, "state = 'running'");
+  const held = { id: running[0], fence: 1 };
+  const inserted = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => createJobRow("index", job.schema, n, { key: `k${n}` })),
+  );
 
-/** Statements of the engine, and the number of rows that each one is about. */
-const STATEMENTS: readonly [name: string, statement: PlainSql, rows: number][] = [
-  ["leasing due jobs", lease(0, false, { withGroups: false }), 10],
-  ["leasing one due job", lease(5, false, { limit: 1 }), 1],
-  ["leasing due jobs of the other shards", lease(7, true), 10],
-  ["leasing when no job is due", lease(0, false, { clock: PAST }), 0],
-  [
-    "leasing the few jobs of a name beside many of another",
-    lease(0, false, { names: [ofFew] }),
-    FEW,
-  ],
-  ["leasing when no job of a name is due", lease(0, false, { names: [ofNone] }), 0],
-  ["leasing jobs by their ids", buildClaim(selectByIds(waiting, claim), worker), 10],
-  ["leasing the next job of a group", buildClaim(selectNextOfGroup("g", claim), worker), 1],
-  ["taking due jobs", buildTakeDue(names, { ...take, first: 0 }), 200],
-  ["removing old jobs", buildRemoveOld(1000, undefined), 1000],
-  ["marking jobs as done", buildFinish({ ids: running, fence: 1, keepSeconds: 60 }, undefined), 20],
-  ["ending an attempt", buildRetry(held, { delaySeconds: 1, error: "error" }, undefined), 1],
-  ["ending the last attempt", buildDead(held, "error", undefined), 1],
-  ["giving a job back", buildRelease(held, undefined), 1],
-  [
-    "adding jobs",
-    buildInsert(inserted, { clock: undefined, mayExist: true }),
-    0,
-  ],
-];
+  /** Statements of the engine, and the number of rows that each one is about. */
+  const statements: readonly [name: string, statement: PlainSql, rows: number][] = [
+    ["leasing due jobs", lease(0, false, { withGroups: false }), 10],
+    ["leasing one due job", lease(5, false, { limit: 1 }), 1],
+    ["leasing due jobs of the other shards", lease(7, true), 10],
+    ["leasing when no job is due", lease(0, false, { clock: past }), 0],
+    [
+      "leasing the few jobs of a name beside many of another",
+      lease(0, false, { names: [ofFew] }),
+      FEW,
+    ],
+    ["leasing when no job of a name is due", lease(0, false, { names: [ofNone] }), 0],
+    ["leasing jobs by their ids", buildClaim(selectByIds(waiting, claim), worker), 10],
+    ["leasing the next job of a group", buildClaim(selectNextOfGroup("g", claim), worker), 1],
+    ["taking due jobs", buildTakeDue(names, { ...take, first: 0 }), 200],
+    ["removing old jobs", buildRemoveOld(1000, undefined), 1000],
+    [
+      "marking jobs as done",
+      buildFinish({ ids: running, fence: 1, keepSeconds: 60 }, undefined),
+      20,
+    ],
+    ["ending an attempt", buildRetry(held, { delaySeconds: 1, error: "error" }, undefined), 1],
+    ["ending the last attempt", buildDead(held, "error", undefined), 1],
+    ["giving a job back", buildRelease(held, undefined), 1],
+    [
+      "adding jobs",
+      buildInsert(inserted, { clock: undefined, mayExist: true }),
+      0,
+    ],
+  ];
 
-for (const [name, statement, rows] of STATEMENTS) {
-  Deno.test(`${name} reads no more than it needs from a table of 200,000 rows`, async () => {
-    const { types, read, returned } = await explain(statement);
+  for (const [name, statement, rows] of statements) {
+    await test.step(name, async () => {
+      const { types, read, returned } = await explain(db, statement);
+      assertEquals(types.filter((type) => type === "Seq Scan"), []);
+      if (rows > 0) assertEquals(returned, rows);
+      assert(read <= 3 * Math.max(returned, 1), `${read} rows read, ${returned} returned`);
+    });
+  }
+  await test.step("the gauges read the jobs that wait longest and the dead ones", async () => {
+    const { types, read } = await explain(db, buildGauges(names, undefined));
     assertEquals(types.filter((type) => type === "Seq Scan"), []);
-    if (rows > 0) assertEquals(returned, rows);
-    assert(read <= 3 * Math.max(returned, 1), `${read} rows read, ${returned} returned`);
+    assert(read <= 24 * 20 * names.length + 50, `${read} rows read`);
   });
+  await closeDrizzleClient(config);
 }
 
-Deno.test("the gauges read the jobs that wait longest and the dead ones", async () => {
-  const { types, read } = await explain(buildGauges(names, undefined));
-  assertEquals(types.filter((type) => type === "Seq Scan"), []);
-  assert(read <= 24 * 20 * names.length + 50, `${read} rows read`);
+Deno.test("the statements of jobs read no more than they need from 200,000 rows of PostgreSQL", async (test) => {
+  await withPostgres(async (config) => {
+    await createJobsTable(await getDrizzleClient(config));
+    await checkPlans(test, config);
+  });
+});
+
+Deno.test("the statements of jobs read no more than they need from 200,000 rows of the distributed provider's server", async (test) => {
+  await withDistSqlLab(async (lab) => {
+    await lab.migrate([JOBS_MIGRATION_SQL]);
+    // the database behind the server, with the indexes that it has made
+    const [{ url }] = await lab.backing<{ url: string }[]>`
+      SELECT format('postgres://postgres@127.0.0.1:%s/%s', current_setting('port'), current_database()) AS url`;
+    await checkPlans(test, { provider: "serverless-pg", connectionString: url, instrument: false });
+  });
 });
 
 Deno.test("leasing forgets the plan that was made when the table was small", async () => {
-  const small: DatabaseConfig = {
-    ...database,
-    connectionString: await postgres.createDatabase("small"),
-    maxConnections: 1,
-  };
+  await withPostgres((config) => checkRenewal({ ...config, maxConnections: 1 }));
+});
+
+/** Runs a test with a database of PostgreSQL. */
+async function withPostgres(test: (config: DatabaseConfig) => Promise<void>): Promise<void> {
+  const postgres = await startPostgres();
+  try {
+    const connectionString = await postgres.createDatabase("plans");
+    await test({ provider: "serverless-pg", connectionString, instrument: false });
+  } finally {
+    await postgres.stop();
+  }
+}
+
+/** Checks that claims read less than the whole table once it has grown. */
+async function checkRenewal(small: DatabaseConfig): Promise<void> {
   const smallDb = await getDrizzleClient(small);
   await createJobsTable(smallDb);
   await smallDb.execute(sql`vacuum analyze trellis_jobs`);
@@ -234,4 +265,4 @@ Deno.test("leasing forgets the plan that was made when the table was small", asy
   }
   assert(isRenewed, "claims read the whole table, although it has grown");
   await closeDrizzleClient(small);
-});
+}

@@ -83,6 +83,8 @@ export function startSecretsServer(): SecretsServer {
 
   const http = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const operation = request.headers.get("x-amz-target") ?? "";
+    // a deployment looks for sessions of trellis dev --stage
+    if (operation === "AmazonSQS.ListQueues") return Response.json({ QueueUrls: [] });
     const [, region] = /Credential=[^/]+\/\d+\/([^/]+)/
       .exec(request.headers.get("authorization") ?? "") ?? [];
     regions.add(region);
@@ -115,6 +117,7 @@ export function startSecretsServer(): SecretsServer {
 export function getSecretsEnvironment({ url }: SecretsServer): Record<string, string> {
   return {
     AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
+    AWS_ENDPOINT_URL_SQS: url,
     AWS_ENDPOINT_URL_SSM: url,
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: "local",

@@ -188,7 +188,8 @@ function getStatus(result: unknown): number {
   return typeof statusCode === "number" ? statusCode : 200;
 }
 
-function getFailures(result: unknown): string[] {
+/** Returns the ids of the messages that a function reported as failed. */
+export function getFailures(result: unknown): string[] {
   const { batchItemFailures } = (result ?? {}) as {
     batchItemFailures?: { itemIdentifier: unknown }[];
   };

@@ -226,7 +226,8 @@ function toRecordedSpan(span: Span, { startedAt }: Call): RecordedSpan {
   };
 }
 
-function parseLine(line: string): Record<string, unknown> | undefined {
+/** Reads a log line; a line in another format becomes the message. */
+export function parseLine(line: string): Record<string, unknown> | undefined {
   if (line === "") return undefined;
   try {
     const fields = JSON.parse(line);

@@ -35,7 +35,12 @@ async function open(): Promise<Opened> {
   const { pglite, authSchema } = await openPluginLab({ ...options, plugins });
   return {
     pglite,
-    auth: createAuth(drizzle(pglite), { ...CONFIG, ...options, plugins, schema: authSchema }),
+    auth: createAuth(drizzle({ client: pglite }), {
+      ...CONFIG,
+      ...options,
+      plugins,
+      schema: authSchema,
+    }),
     count: async (table) =>
       Number(
         (await pglite.query<{ count: number }>(`SELECT count(*) FROM ${table}`)).rows[0].count,

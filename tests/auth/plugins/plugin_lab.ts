@@ -45,7 +45,7 @@ export async function openPluginLab(
   await pglite.exec(statements.join("\n"));
   return {
     pglite,
-    db: drizzle(pglite, { ...options, schema: authSchema }),
+    db: drizzle({ client: pglite, ...options, schema: authSchema }),
     authSchema,
     query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
   };

@@ -161,7 +161,7 @@ Deno.test("createAuthHandler() passes the library's refusals on and logs no cred
 });
 
 Deno.test("createAuthHandler() answers 500 with the documented body when the database fails", async () => {
-  const broken = createAuth(drizzle(pglite), config);
+  const broken = createAuth(drizzle({ client: pglite }), config);
   await pglite.exec("ALTER TABLE users RENAME TO away");
   try {
     const { result, log } = await call(
@@ -240,6 +240,7 @@ Deno.test("createAuthHandler() answers a wrong method with 405 and the methods o
       ["POST", "/get-session", "GET"],
       ["HEAD", "/verify-email", "GET"],
       ["PUT", "/callback/google", "GET, POST"],
+      ["TRACE", "/sign-out", "POST"],
     ]
   ) {
     const event = createHttpApiEvent({ method, path: `/api/auth${path}` });

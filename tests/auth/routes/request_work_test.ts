@@ -20,7 +20,7 @@ Deno.test("createAuthHandler() refuses more than 500 headers and 10,000 fields b
     append.call(this, name, value);
   };
   try {
-    const auth = createAuth(drizzle(pglite), {
+    const auth = createAuth(drizzle({ client: pglite }), {
       secret: SECRET,
       baseURL: "https://api.example.com",
       rateLimit: { enabled: false },

@@ -58,7 +58,7 @@ export async function openRouteWorld(url: string): Promise<RouteWorld> {
   const logQuery = (text: string) => {
     for (const operation of listOperations(text)) observed.add(`${current} ${operation}`);
   };
-  const db = drizzle(sql, { logger: { logQuery } });
+  const db = drizzle({ client: sql, logger: { logQuery } });
   const world: RouteWorld = {
     observed,
     links,

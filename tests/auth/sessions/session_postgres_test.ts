@@ -98,7 +98,7 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     instrument: false,
   };
   const own = await getDrizzleClient(database);
-  const auth = createAuth(drizzle(client), config);
+  const auth = createAuth(drizzle({ client }), config);
   try {
     await client.unsafe(AUTH_MIGRATION_SQL);
     const body = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
@@ -139,7 +139,7 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     });
 
     await test.step("validateSession() keeps the queries of two sets of tables apart on one connection", async () => {
-      const twin = createAuth(drizzle(client), {
+      const twin = createAuth(drizzle({ client }), {
         ...config,
         schema: { user: pgTable("users", AUTH_USER_COLUMNS) },
       });
@@ -160,7 +160,7 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
 
     await test.step("validateSession() extends once for many at a time, and every one of them passes", async () => {
       await other`UPDATE sessions SET created_at = now() - interval '30 days', expires_at = now() + interval '1 hour'`;
-      const busy = createAuth(drizzle(other), config);
+      const busy = createAuth(drizzle({ client: other }), config);
       const results = await Promise.all(
         Array.from({ length: 8 }, () => validateSession(busy, token)),
       );
@@ -171,12 +171,12 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     });
 
     await test.step("expireSession() succeeds for one of many at a time", async () => {
-      const busy = createAuth(drizzle(other), config);
+      const busy = createAuth(drizzle({ client: other }), config);
       const results = await atTime(
         Date.now(),
         () =>
           Promise.allSettled(
-            Array.from({ length: 6 }, () => expireSession(busy, token, drizzle(other))),
+            Array.from({ length: 6 }, () => expireSession(busy, token, drizzle({ client: other }))),
           ),
       );
       assertEquals(results.filter(({ status }) => status === "fulfilled").length, 1);

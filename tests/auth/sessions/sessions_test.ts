@@ -278,7 +278,7 @@ Deno.test("validateSession() reads tables of one's own: other names, more column
 });
 
 Deno.test("validateSession() throws DatabaseError without the token when the database fails", async () => {
-  const broken = drizzle(pglite, { schema: {} });
+  const broken = drizzle({ client: pglite, schema: {} });
   const auth = createAuth(broken, config);
   await pglite.exec("ALTER TABLE sessions RENAME TO away");
   try {

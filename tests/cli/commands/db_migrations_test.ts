@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dbMarkApplied } from "../../../cli/commands/db_mark_applied.ts";
 import { dbMigrate } from "../../../cli/commands/db_migrate.ts";
+import { dbReset, dbSeed } from "../../../cli/commands/db_seed.ts";
 import { dbStatus } from "../../../cli/commands/db_status.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -41,7 +42,7 @@ async function withProject(
     },
     run: (line, ...args) =>
       runInProcess([...line.split(" "), ...args], {
-        commands: [dbMigrate, dbStatus, dbMarkApplied],
+        commands: [dbMigrate, dbStatus, dbMarkApplied, dbSeed, dbReset],
         cwd: root,
       }),
   };
@@ -254,3 +255,31 @@ Deno.test("trellis db commands report what keeps them from running", async () =>
     assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === "x"), false);
   });
 });
+
+Deno.test(
+  "trellis db seed and db reset fill a local database, and reset refuses others",
+  unsanitized,
+  async () => {
+    const settings = 'folder: "data/pg" }, dev: { seed: "seed.sql"';
+    await withProject(async ({ run, root }) => {
+      await Deno.writeTextFile(
+        `${root}/seed.sql`,
+        "INSERT INTO nothing VALUES (1);",
+      );
+      assertEquals((await run("db reset")).exitCode, 2);
+      const reset = await run("db reset --yes");
+      assertEquals(reset.exitCode, 3);
+      assertStringIncludes(reset.stderr, "The seed seed.sql failed");
+      await Deno.writeTextFile(`${root}/seed.sql`, "INSERT INTO notes (id) SELECT 7;");
+      const again = await run("db reset --yes");
+      assertEquals(again.exitCode, 0, again.stderr);
+      assertStringIncludes(again.stdout, "embedded-pg data/pg: 2 migrations applied, seeded");
+      const twice = await run("db seed");
+      assertEquals(twice.exitCode, 3);
+      assertStringIncludes(twice.stderr, "duplicate key");
+      Deno.env.set("ELSEWHERE", "postgres://app@db.example.com/notes");
+      const remote = await run("db reset --yes --url-env ELSEWHERE");
+      assertStringIncludes(remote.stderr, "is not local: db reset drops everything");
+    }, settings);
+  },
+);

@@ -64,6 +64,8 @@ Deno.test("every command has help with options, an example and exit codes", asyn
     const findsNothing = [
       "dev",
       "db mark-applied",
+      "db seed",
+      "db reset",
       "jobs list",
       "jobs stats",
       "workflows list",

@@ -147,6 +147,28 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "startDevServer() opens the database of a project without migrations, and says what is missing",
+  SERVED,
+  async () => {
+    const { "src/database.ts": database, "src/functions/api/add.post.ts": add } = FILES;
+    const project = await createTestProject({
+      "src/database.ts": database,
+      "src/functions/api/add.post.ts": add,
+    });
+    await withEnv(NO_DATABASE, async () => {
+      try {
+        await project.start({ database: "embedded" });
+        assertStringIncludes(project.told(), "The folder migrations does not exist");
+        assertStringIncludes(project.told(), "trellis generate migration <name>");
+        assertEquals(existsSync(join(project.root, ".trellis/dev/pg/PG_VERSION")), true);
+      } finally {
+        await project.clean();
+      }
+    });
+  },
+);
+
 Deno.test("startDevServer() leaves a server of the environment alone", SERVED, async () => {
   const project = await createTestProject(FILES);
   await withEnv(

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_NAMES, type DatabaseName } from "../../../cli/init/project_choices.ts";
+import { NEXT_DRIZZLE } from "../../../scripts/drizzle_next.ts";
 import { runOrThrow, runProgram } from "../../../scripts/program.ts";
 import {
   chooseCombination,
@@ -32,6 +33,21 @@ const PROVIDERS: Readonly<Record<DatabaseName, string>> = {
 const HEALTHY = [200, '{"status":"ok"}'];
 /** The bundle of a function has no embedded database. */
 const DOWN = [503, '{"status":"down","database":"down"}'];
+
+Deno.test({
+  name: "the template notes passes its own CI and is served with drizzle 1.0",
+  ignore: !isBuilt,
+  async fn() {
+    const project = await writeTestProject({});
+    try {
+      const packages = await packPackages(project.root, BUILT);
+      const notes = { template: "notes", database: "postgres", drizzle: NEXT_DRIZZLE } as const;
+      await tryCombination(notes, packages, project.root);
+    } finally {
+      await project.remove();
+    }
+  },
+});
 
 for (const combination of IS_FULL ? COMBINATIONS : [chooseCombination(await readTurn())]) {
   const { template, database } = combination;

@@ -1,12 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { join } from "node:path";
 import postgres from "postgres";
-import { planMigrationFiles } from "../../../cli/auth_schema/migration_file.ts";
-import {
-  type Difference,
-  groupSteps,
-  renderStep,
-} from "../../../cli/schema_migration/difference.ts";
 import { listCreateStatements } from "../../../cli/schema_migration/create_statements.ts";
 import { findDeclaredObjects } from "../../../cli/schema_migration/declared_objects.ts";
 import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
@@ -14,7 +7,6 @@ import { planDifference } from "../../../cli/schema_migration/plan_difference.ts
 import { runMigrations } from "../../../database/migrations/run.ts";
 import type { DatabaseConfig } from "../../../database/config/config.ts";
 import { closeDrizzleClient } from "../../../database/mod.ts";
-import { readMigrationFolder } from "../../../database/migrations/folder.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { testSeed } from "../../support/seed.ts";
 import { createRandom } from "../../support/random.ts";
@@ -23,8 +15,11 @@ import {
   changeSchema,
   countRepeated,
   createSchema,
+  dropAll,
   insertRows,
+  ROW_ERROR,
   type SchemaModel,
+  writeMigration,
 } from "./random_schema.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 1;
@@ -68,23 +63,6 @@ async function withDatabase<T>(
   }
 }
 
-/** Writes the files as the command does. */
-async function writeMigration(folder: string, name: string, { steps }: Difference): Promise<void> {
-  const present = readMigrationFolder(folder);
-  const files = groupSteps(steps).map((group) => group.map(renderStep));
-  const options = { dir: "", folder, present, name, head: "", files, nowMs: 0 };
-  for (const { path, text } of planMigrationFiles(options)) {
-    await Deno.writeTextFile(join(folder, path), text!);
-  }
-}
-
-/** Drops all that the new schema does not declare. */
-function dropAll(kept: readonly string[]): Decisions {
-  const names = kept.filter((text) => !text.startsWith("enum "));
-  const drops = new Set(names.map((text) => text.slice(text.lastIndexOf(" ") + 1)));
-  return { ...NO_DECISIONS, drops };
-}
-
 /** Applies both migrations, with rows in between. Returns the database, or the error of the rows. */
 async function migrateFilled(
   server: TestPostgres,
@@ -123,9 +101,6 @@ interface GeneratedCase {
   /** Writes the second migration. */
   readonly second: () => Promise<void>;
 }
-
-/** Errors of rows: a value is missing, too long, no number, not unique. */
-const ROW_ERROR = /SQLSTATE (22001|22003|22P02|22007|22008|23502|23505|23514|42804)/;
 
 Deno.test("planDifference() leads to the database of the schema for generated changes of filled tables", async () => {
   let refused = 0;

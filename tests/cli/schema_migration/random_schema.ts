@@ -1,5 +1,14 @@
 import { sql } from "drizzle-orm";
 import * as pg from "drizzle-orm/pg-core";
+import { join } from "node:path";
+import { planMigrationFiles } from "../../../cli/auth_schema/migration_file.ts";
+import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
+import {
+  type Difference,
+  groupSteps,
+  renderStep,
+} from "../../../cli/schema_migration/difference.ts";
+import { readMigrationFolder } from "../../../database/migrations/folder.ts";
 import type { Random } from "../../support/random.ts";
 
 /** A column of a generated table. */
@@ -308,3 +317,27 @@ function buildRules(
       : [],
   ];
 }
+
+/** Writes the files as the command does. */
+export async function writeMigration(
+  folder: string,
+  name: string,
+  { steps }: Difference,
+): Promise<void> {
+  const present = readMigrationFolder(folder);
+  const files = groupSteps(steps).map((group) => group.map(renderStep));
+  const options = { dir: "", folder, present, name, head: "", files, nowMs: 0 };
+  for (const { path, text } of planMigrationFiles(options)) {
+    await Deno.writeTextFile(join(folder, path), text!);
+  }
+}
+
+/** Drops all that the new schema does not declare. */
+export function dropAll(kept: readonly string[]): Decisions {
+  const names = kept.filter((text) => !text.startsWith("enum "));
+  const drops = new Set(names.map((text) => text.slice(text.lastIndexOf(" ") + 1)));
+  return { ...NO_DECISIONS, drops };
+}
+
+/** Errors of rows: a value is missing, too long, no number, not unique. */
+export const ROW_ERROR = /SQLSTATE (22001|22003|22P02|22007|22008|23502|23505|23514|42804)/;

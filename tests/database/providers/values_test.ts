@@ -45,10 +45,13 @@ import { setLogOutput } from "../../../observability/mod.ts";
 import { startNeonProxy } from "../../support/neon_proxy.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { type RdsDataServer, startRdsDataServer } from "../../support/rds_data_server.ts";
+import { toWhere } from "../../support/relational_queries.ts";
 
 const bytea = customType<{ data: Uint8Array }>({
   dataType: () => "bytea",
   fromDriver: (value) => new Uint8Array(value as Uint8Array),
+  // the Data API needs it with 1.0
+  ...{ codec: "bytea" },
 });
 const mood = pgEnum("mood", ["happy", "it's fine"]);
 const samples = pgTable("samples", {
@@ -185,7 +188,7 @@ Deno.test(
         );
         assertEquals(
           await db.query.samples.findFirst({
-            where: eq(samples.id, ID),
+            where: toWhere(eq(samples.id, ID)),
             columns: { bytes: false, big: false },
           }),
           {

@@ -15,6 +15,7 @@ import { asc, desc, eq, or, sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { startPostgres } from "../../support/postgres.ts";
+import { toWhere } from "../../support/relational_queries.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title").notNull() });
 const schema = { notes };
@@ -73,7 +74,8 @@ Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared 
       .execute({ id });
   });
   const findRelational = definePreparedQuery({ tables }, function findRelational(db, id: number) {
-    return db.query.notes.findFirst({ where: eq(notes.id, sql.placeholder("id")) }).prepare("find")
+    return db.query.notes.findFirst({ where: toWhere(eq(notes.id, sql.placeholder("id"))) })
+      .prepare("find")
       .execute({ id });
   });
   const previous = alias(notes, "previous");
@@ -150,7 +152,7 @@ Deno.test("definePreparedQuery() gives the rows of drizzle for the values of eac
       db.select().from(notes).orderBy(isDescending ? desc(notes.id) : asc(notes.id)).limit(id)
         .prepare("by").execute(),
     "a relational query": (db, title) =>
-      db.query.notes.findMany({ where: eq(notes.title, title) }).prepare("by").execute(),
+      db.query.notes.findMany({ where: toWhere(eq(notes.title, title)) }).prepare("by").execute(),
     "a condition that is left out": (db, title, id) =>
       db.select().from(notes).where(id > 1 ? eq(notes.title, title) : undefined).orderBy(notes.id)
         .prepare("by").execute(),

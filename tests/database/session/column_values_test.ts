@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import { relations } from "drizzle-orm";
 import {
   bigint,
   boolean,
@@ -32,6 +31,14 @@ import {
   type ProviderTarget,
   shareProviders,
 } from "../../support/provider_lab.ts";
+import { isDrizzleOne } from "../../../database/session/drizzle_version.ts";
+import {
+  relations,
+  toExtra,
+  toOrder,
+  toSchema,
+  toWhere,
+} from "../../support/relational_queries.ts";
 
 const getLab = shareProviders();
 
@@ -64,7 +71,7 @@ const docs = pgTable("docs", {
   plain: json("plain"),
   doc: jsonb("doc"),
 });
-const schema = {
+const schema = toSchema({
   owners,
   docs,
   ownersRelations: relations(owners, ({ many }) => ({ docs: many(docs) })),
@@ -72,7 +79,7 @@ const schema = {
     docs,
     ({ one }) => ({ owner: one(owners, { fields: [docs.ownerId], references: [owners.id] }) }),
   ),
-};
+});
 type Client = DrizzleClient<typeof schema>;
 
 Deno.test(
@@ -98,9 +105,9 @@ Deno.test(
           "prepared": async () => (await prepared.execute())[0],
           "prepared again": async () => (await prepared.execute())[0],
           "defined and prepared": async () => (await findDoc(id))[0],
-          "relational": () => db.query.docs.findFirst({ where: byId }).execute(),
+          "relational": () => db.query.docs.findFirst({ where: toWhere(byId) }).execute(),
           "relational, prepared": () =>
-            db.query.docs.findFirst({ where: byId }).prepare(`relational_${id}`).execute(),
+            db.query.docs.findFirst({ where: toWhere(byId) }).prepare(`relational_${id}`).execute(),
           "update": async () =>
             (await db.update(docs).set({ doc: value, plain: value }).where(byId).returning())[0],
           "join": async () =>
@@ -136,21 +143,23 @@ Deno.test(
           what,
         );
         const withExtras = await db.query.docs.findFirst({
-          where: byId,
+          where: toWhere(byId),
           columns: { id: true },
-          extras: { copy: sql`${docs.doc}`.as("copy") },
+          extras: { copy: toExtra(sql`${docs.doc}`.as("copy")) },
         });
         assertEquals(withExtras, { id, copy: value } as never, what);
       }
       // inside of other rows drizzle makes JSON of all columns
-      const nested = await db.query.owners.findFirst({ with: { docs: { orderBy: docs.id } } });
+      const nested = await db.query.owners.findFirst({
+        with: { docs: { orderBy: toOrder(docs.id) } },
+      });
       assertEquals(
         nested?.docs.map(({ doc, plain }) => [doc, plain]),
         JSON_VALUES.map((value) => [value, value]),
         name,
       );
       const upward = await db.query.docs.findMany({
-        with: { owner: { with: { docs: { orderBy: docs.id } } } },
+        with: { owner: { with: { docs: { orderBy: toOrder(docs.id) } } } },
         limit: 1,
       });
       assertEquals(upward[0].owner?.docs.map(({ doc }) => doc), [...JSON_VALUES], name);
@@ -168,7 +177,9 @@ function definePrepared(db: Client): (id: number) => Promise<unknown[]> {
   );
 }
 
-Deno.test("JSON that is stored as a text is read once by a json column", LAB_OPTIONS, async () => {
+// 1.0 does not say which columns hold JSON, and leaves them as texts
+const TEXTS = { ...LAB_OPTIONS, ignore: isDrizzleOne };
+Deno.test("JSON that is stored as a text is read once by a json column", TEXTS, async () => {
   for (const { name, config } of (await getLab()).targets) {
     const ddl = "CREATE TABLE docs (id int PRIMARY KEY, owner_id int, plain text, doc text)";
     const db: Client = await openWithTables({ ...config, schema }, ddl);
@@ -183,6 +194,8 @@ const mood = pgEnum("mood", ["happy", "it's fine"]);
 const money = customType<{ data: string }>({
   dataType: () => "money",
   fromDriver: (value) => `m${value}`,
+  // the Data API needs it with 1.0
+  ...{ codec: "money" },
 });
 const lists = pgTable("lists", {
   id: integer("id").primaryKey(),
@@ -276,7 +289,7 @@ Deno.test(
         assertEquals(await db.insert(lists).values(stored).returning(), [row], `${name} ${row.id}`);
       }
       assertEquals(await db.select().from(lists).orderBy(lists.id), rows, name);
-      assertEquals(await db.query.lists.findMany({ orderBy: lists.id }), rows, name);
+      assertEquals(await db.query.lists.findMany({ orderBy: toOrder(lists.id) }), rows, name);
       for (const [key, column] of Object.entries(lists) as [keyof Lists, PgColumn][]) {
         if (key === "id" || column?.name === undefined) continue;
         const values = await db.select({ value: column }).from(lists).orderBy(lists.id);
@@ -334,7 +347,7 @@ const entries = pgTable("entries", {
   at: timestamp("at", { withTimezone: true }),
   doc: jsonb("doc"),
 });
-const ledger = {
+const ledger = toSchema({
   accounts,
   entries,
   accountsRelations: relations(accounts, ({ many }) => ({ entries: many(entries) })),
@@ -344,7 +357,7 @@ const ledger = {
       account: one(accounts, { fields: [entries.accountId], references: [accounts.id] }),
     }),
   ),
-};
+});
 
 Deno.test(
   "rows of relations keep all digits of bigint and numeric, on every provider",
@@ -377,14 +390,16 @@ Deno.test(
       await db.insert(accounts).values({ id });
       await db.insert(entries).values([entry, none as never]);
       const account = await db.query.accounts.findFirst({
-        with: { entries: { orderBy: entries.id } },
+        with: { entries: { orderBy: toOrder(entries.id) } },
       });
       assertEquals(account, { id, entries: [entry, none] } as never, name);
       const [first] = await db.query.entries.findMany({
         limit: 1,
         with: {
           account: {
-            with: { entries: { where: eq(entries.id, 1), limit: 1, columns: { exact: true } } },
+            with: {
+              entries: { where: toWhere(eq(entries.id, 1)), limit: 1, columns: { exact: true } },
+            },
           },
         },
       });
@@ -399,7 +414,7 @@ const samples = pgTable("samples", {
   bigs: bigint("bigs", { mode: "bigint" }).array(),
   exact: numeric("exact").array().array(),
 });
-const sampled = {
+const sampled = toSchema({
   owners,
   samples,
   ownersRelations: relations(owners, ({ many }) => ({ samples: many(samples) })),
@@ -407,7 +422,7 @@ const sampled = {
     samples,
     ({ one }) => ({ owner: one(owners, { fields: [samples.ownerId], references: [owners.id] }) }),
   ),
-};
+});
 
 Deno.test("arrays in rows of relations keep all digits", LAB_OPTIONS, async () => {
   for (const { name, config } of (await getLab()).targets) {

@@ -104,7 +104,7 @@ Deno.test("runSql() gives the result of execute() with drizzle's template", asyn
 Deno.test("runSql() runs in a transaction, on clients of this package and of drizzle", async () => {
   const { db: own, close } = await createTestDatabase();
   try {
-    const foreign = drizzle((own as unknown as { $client: PGlite }).$client);
+    const foreign = drizzle({ client: (own as unknown as { $client: PGlite }).$client });
     for (const db of [own as DrizzleClient, foreign as unknown as DrizzleClient]) {
       await runSql(db, sql`create table notes (id int primary key)`);
       await withTransaction(db, async (tx) => {

@@ -24,6 +24,7 @@ import {
   type ProviderTarget,
   shareProviders,
 } from "../../support/provider_lab.ts";
+import { isDrizzleOne } from "../../../database/session/drizzle_version.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
 const schema = { notes };
@@ -65,7 +66,10 @@ function getUses(db: Client): Record<string, [run: () => Promise<unknown>, name:
     "execute": [() => db.execute(sql`INSERT INTO notes VALUES (99)`), "INSERT statement"],
     "insert": [() => db.insert(notes).values({ id: 99 }).execute(), "insert on notes"],
     "select": [() => db.select().from(notes).execute(), "select on notes"],
-    "relational": [() => db.query.notes.findMany().execute(), "SELECT statement"],
+    "relational": [
+      () => db.query.notes.findMany().execute(),
+      isDrizzleOne ? "select on notes" : "SELECT statement",
+    ],
     "prepared": [() => prepared.execute(), "all_notes"],
     "executeRows": [
       () => executeRows(db as never, sql`DELETE FROM notes RETURNING *`),

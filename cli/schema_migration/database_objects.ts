@@ -1,0 +1,142 @@
+import { type CatalogTable, getLabel } from "./catalog.ts";
+import { OWN, OWN_CLASS, type Queryable, readCatalog } from "./read_catalog.ts";
+
+/** Definitions of the objects of a database by their labels: `column notes.title`. */
+export type DatabaseObjects = ReadonlyMap<string, string>;
+
+/** An object that differs between two databases. */
+export interface ObjectDifference {
+  /** `column notes.title` */
+  readonly label: string;
+  /** Its definition in the first database; `undefined` if it is missing there. */
+  readonly have: string | undefined;
+  /** Its definition in the second database; `undefined` if it is missing there. */
+  readonly want: string | undefined;
+}
+
+/** Excludes objects of extensions. */
+const noExtension = (id: string) =>
+  `NOT EXISTS (SELECT FROM pg_depend e WHERE e.objid = ${id} AND e.deptype = 'e')`;
+
+/** Objects that a drizzle schema cannot declare. Their definitions are statements where possible. */
+const OTHERS = `SELECT 'function ' || p.oid::regprocedure::text AS label,
+  pg_get_functiondef(p.oid) AS definition
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE p.prokind <> 'a' AND ${OWN} AND ${noExtension("p.oid")}
+UNION ALL SELECT 'trigger ' || quote_ident(t.tgname) || ' ON ' || c.oid::regclass::text,
+  pg_get_triggerdef(t.oid) || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' ' || t.tgenabled::text END
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE NOT t.tgisinternal AND ${OWN_CLASS}
+UNION ALL SELECT 'policy ' || quote_ident(p.polname) || ' ON ' || c.oid::regclass::text,
+  concat_ws(' ', p.polcmd, p.polpermissive, p.polroles::regrole[]::text,
+    pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE ${OWN_CLASS}
+UNION ALL SELECT 'rule ' || quote_ident(r.rulename) || ' ON ' || c.oid::regclass::text,
+  pg_get_ruledef(r.oid)
+FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE r.rulename <> '_RETURN' AND ${OWN_CLASS}
+UNION ALL SELECT 'type ' || t.oid::regtype::text, concat_ws(' ', t.typtype,
+  CASE WHEN t.typbasetype <> 0 THEN format_type(t.typbasetype, t.typtypmod) END, t.typdefault,
+  CASE WHEN t.typnotnull THEN 'NOT NULL' END,
+  (SELECT string_agg(pg_get_constraintdef(k.oid), ' ' ORDER BY k.conname)
+    FROM pg_constraint k WHERE k.contypid = t.oid),
+  (SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' ORDER BY a.attnum)
+    FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped))
+FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+LEFT JOIN pg_class c ON c.oid = t.typrelid
+WHERE (t.typtype IN ('d', 'r') OR t.typtype = 'c' AND c.relkind = 'c')
+  AND ${OWN} AND ${noExtension("t.oid")}
+UNION ALL SELECT 'extension ' || extname, extversion FROM pg_extension WHERE extname <> 'plpgsql'
+UNION ALL SELECT 'comment on ' || pg_describe_object(d.classoid, d.objoid, d.objsubid), d.description
+FROM pg_description d WHERE d.objoid >= 16384 AND ${noExtension("d.objoid")}
+UNION ALL SELECT 'statistics ' || s.stxname, pg_get_statisticsobjdef(s.oid)
+FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace WHERE ${OWN}
+UNION ALL SELECT 'storage of ' || c.oid::regclass::text, concat_ws(' ', c.relpersistence, c.reloptions,
+  c.relreplident, c.relforcerowsecurity, pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid),
+  (SELECT string_agg(i.inhparent::regclass::text, ', ' ORDER BY i.inhseqno)
+    FROM pg_inherits i WHERE i.inhrelid = c.oid))
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND ${OWN_CLASS}`;
+
+/**
+ * Reads the objects of a database with their definitions: those that a drizzle schema can declare,
+ * and functions, triggers, policies, rules, types, extensions, comments, statistics and options of
+ * storage. Rights, owners and the order of columns are left out.
+ */
+export async function readObjects(database: Queryable): Promise<DatabaseObjects> {
+  const { schemas, enums, sequences, tables, views } = await readCatalog(database);
+  const { rows } = await database.query<{ label: string; definition: string }>(OTHERS);
+  return new Map([
+    ...schemas.map((name) => [`schema ${name}`, ""] as const),
+    ...enums.map((each) => [`enum ${getLabel(each)}`, each.values.join(", ")] as const),
+    ...sequences.map((each) => [`sequence ${getLabel(each)}`, each.definition] as const),
+    ...views.map(({ definition, method, tablespace, options, ...view }) => {
+      const rest = [method, tablespace, JSON.stringify(options)].filter((part) => part !== null);
+      return [`view ${getLabel(view)}`, [definition, ...rest].join(" ")] as const;
+    }),
+    ...tables.flatMap(listParts),
+    ...rows.map(({ label, definition }) => [label, definition] as const),
+  ]);
+}
+
+function listParts(table: CatalogTable): [string, string][] {
+  const label = getLabel(table);
+  return [
+    [`table ${label}`, table.hasRowSecurity ? "ENABLE ROW LEVEL SECURITY" : ""],
+    ...table.columns.map(({ name, ownSequence, ...column }): [string, string] => [
+      `column ${label}.${name}`,
+      [
+        column.type,
+        column.collation === null ? "" : `COLLATE ${column.collation}`,
+        column.isRequired ? "NOT NULL" : "",
+        column.default === null ? "" : `DEFAULT ${column.default}`,
+        column.generated ?? "",
+        column.identity === null ? "" : `${column.identity} AS IDENTITY (${column.sequence})`,
+        column.isSerial && ownSequence !== null ? `serial ${getLabel(ownSequence)}` : "",
+      ].filter((part) => part !== "").join(" "),
+    ]),
+    ...table.rules.map(({ name, kind, definition }): [string, string] => [
+      `${kind} ${label}:${name}`,
+      definition,
+    ]),
+  ];
+}
+
+/** Compares the objects of two databases. */
+export function compareObjects(have: DatabaseObjects, want: DatabaseObjects): ObjectDifference[] {
+  const labels = [...new Set([...have.keys(), ...want.keys()])].sort();
+  return labels.map((label) => ({ label, have: have.get(label), want: want.get(label) }))
+    .filter((each) => each.have !== each.want);
+}
+
+/**
+ * Returns the objects for a comparison of servers of different versions, which print the queries of
+ * views with and without the names of tables.
+ */
+export function toPortable(objects: DatabaseObjects): DatabaseObjects {
+  return new Map(
+    [...objects].map(([label, definition]) => [
+      label,
+      /^(?:view|rule) /.test(label)
+        ? definition.replace(/\s+/g, " ").replace(/\b\w+\.(?=[\w"])|"[^"]+"\.(?=[\w"])/g, "")
+        : definition,
+    ]),
+  );
+}
+
+/**
+ * Describes a difference in one line.
+ *
+ * @param first The first database: `the database`.
+ * @param second The second database: `the migrations`.
+ */
+export function describeDifference(
+  { label, have, want }: ObjectDifference,
+  first: string,
+  second: string,
+): string {
+  if (have === undefined) return `${label} is missing in ${first}`;
+  if (want === undefined) return `${label} is only in ${first}`;
+  return `${label} is ${have || "different"} in ${first} and ${want || "different"} in ${second}`;
+}

@@ -1,0 +1,429 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { readRowChange } from "../../distsql/batches/row_change.ts";
+import { readAlterActions } from "../../distsql/syntax/alter_action.ts";
+import { getTable } from "../../distsql/syntax/statement_table.ts";
+import { hashText, type MigrationFile } from "../../database/migrations/files.ts";
+import type { HistoryTables } from "../../database/migrations/history.ts";
+import { ROLLBACK } from "../../database/migrations/plan.ts";
+import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { keywordSet } from "../../sql/list_words.ts";
+import { maskStatement } from "../../sql/mask_statement.ts";
+import type { StatementReader } from "../../sql/statement_reader.ts";
+import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
+import { listCreated } from "./created_objects.ts";
+import { findForeignKeys } from "./compare_tables.ts";
+import {
+  compareObjects,
+  type DatabaseObjects,
+  describeDifference,
+  type ObjectDifference,
+  readObjects,
+} from "./database_objects.ts";
+import { listLabels, settle } from "./plan_difference.ts";
+import { isKept, keepDropped, type KeptObject } from "./keep_dropped.ts";
+import { readCatalog } from "./read_catalog.ts";
+import { type ReplayedStatement, runStatement, withMigrated } from "./replay.ts";
+
+/** Options of {@link planRollback}. */
+export interface RollbackOptions {
+  /** The migrations that stay, in order. */
+  readonly stay: readonly MigrationFile[];
+  /** The migrations to roll back, in the order in which they were applied. */
+  readonly undo: readonly MigrationFile[];
+  /** Identifies this rollback: the same for a run that continues it. */
+  readonly id: string;
+  /** Tables that record migrations. */
+  readonly tables: HistoryTables;
+}
+
+/** Plan of a rollback. */
+export interface RollbackPlan {
+  /** The migrations that are rolled back, as they were applied with kept values. */
+  readonly undone: readonly MigrationFile[];
+  /** The file that leads back. */
+  readonly down: MigrationFile;
+  /** Statements of that file. */
+  readonly statements: readonly string[];
+  /** Why the rollback is refused, object by object. */
+  readonly problems: readonly string[];
+  /** Objects that the migrations have dropped, which must be kept in the database. */
+  readonly needed: readonly KeptObject[];
+  /** Objects that the rollback drops and keeps under another name. */
+  readonly kept: readonly KeptObject[];
+  /** The objects of the database before the rollback. */
+  readonly before: DatabaseObjects;
+}
+
+/** A table, sequence, enum or column, which keeps its number when it gets another name. */
+interface Identity {
+  readonly id: string;
+  readonly kind: "table" | "sequence" | "type" | "column";
+  readonly schema: string;
+  /** Name of the object, or of the table of a column. */
+  readonly name: string;
+  readonly column: string | null;
+  readonly isGenerated: boolean;
+}
+
+const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
+  AND c.relname NOT LIKE '\\_\\_orm\\_%'`;
+
+const IDENTITIES = `SELECT c.oid::text AS id,
+  CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END AS kind, n.nspname AS schema,
+  c.relname AS name, NULL AS column, false AS "isGenerated"
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'S') AND ${OWNED}
+  AND NOT EXISTS (SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0)
+UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false
+FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typtype = 'e'
+UNION ALL SELECT c.oid || '.' || a.attnum, 'column', n.nspname, c.relname, a.attname,
+  a.attgenerated <> ''
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND ${OWNED}`;
+
+async function readIdentities(database: PGlite): Promise<ReadonlyMap<string, Identity>> {
+  const { rows } = await database.query<Identity>(IDENTITIES);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function describe({ kind, column, ...object }: Identity): string {
+  return `${kind} ${getLabel(object)}${column === null ? "" : `.${column}`}`;
+}
+
+/**
+ * Plans the statements that lead back from migrations. The migrations run in an embedded database
+ * in memory, where the plan is run too: its catalog must then be that before the migrations.
+ *
+ * @throws {ConfigurationError} If a migration does not run on the embedded database.
+ */
+export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
+  const { stay, undo, id, tables } = options;
+  return withMigrated(stay, async (database) => {
+    const target: Target = {
+      objects: await readObjects(database),
+      catalog: await readCatalog(database),
+      identities: await readIdentities(database),
+    };
+    const problems: string[] = [];
+    const replayed = await keepDropped(undo, database, {
+      keeps: (each) => target.identities.has(each),
+      so: "it cannot be rolled back",
+      inspect: async (statement) => {
+        const problem = await findLoss(statement, database, target);
+        if (problem !== undefined) problems.push(`${getPlace(statement)} ${problem}`);
+      },
+    });
+    const before = await readObjects(database);
+    const tag = `${ROLLBACK}${hashText(id).slice(0, 8)}`;
+    const way = new WayBack(database, tag, target);
+    problems.push(...way.findLost(await readIdentities(database)));
+    if (problems.length === 0) problems.push(...await way.run(before));
+    const tags = undo.map((file) => quoteLiteral(file.tag)).join(", ");
+    const statements = [
+      ...way.statements,
+      `DELETE FROM ${tables.migrations} WHERE tag IN (${tags})`,
+    ];
+    const sql = `${statements.join(";\n")};\n`;
+    return {
+      undone: replayed.files,
+      down: { tag, path: `${tag}.sql`, hash: hashText(sql), sql, statements },
+      statements,
+      problems,
+      needed: replayed.kept,
+      kept: way.kept,
+      before,
+    };
+  });
+}
+
+/** The database to which a rollback leads. */
+interface Target {
+  readonly objects: DatabaseObjects;
+  readonly catalog: Catalog;
+  readonly identities: ReadonlyMap<string, Identity>;
+}
+
+function getPlace({ file: { path }, line, source }: ReplayedStatement): string {
+  return `${path}:${line}: ${maskStatement(source.tokens)}`;
+}
+
+/** Finds out whether a statement of a migration changes values that a rollback cannot bring back. */
+async function findLoss(
+  { reader, sql }: ReplayedStatement,
+  database: PGlite,
+  { identities }: Target,
+): Promise<string | undefined> {
+  const first = reader.key(0);
+  if (first === "GRANT" || first === "REVOKE") return "changes rights, which are not rolled back";
+  if (reader.is(0, "ALTER", "TABLE")) return await findConverted(reader, database, identities);
+  const change = readRowChange(sql);
+  if (!CHANGES_ROWS.has(first) && change === undefined) return undefined;
+  if (first === "SELECT" && SETS_SEQUENCE.test(reader.text(0, reader.size))) return undefined;
+  const table = getTable(reader);
+  if (table === undefined || change?.verb === "compound") return "may change rows";
+  const columns = await findColumns(database, table, identities);
+  const isKnown = change?.verb === "update" && change.columns.length > 0;
+  const changed = isKnown ? columns.filter((name) => change.columns.includes(name)) : columns;
+  return changed.length === 0
+    ? undefined
+    : `changes rows of ${table}, whose old values are not known (${changed.join(", ")})`;
+}
+
+const CHANGES_ROWS: ReadonlySet<string> = keywordSet(
+  "INSERT UPDATE DELETE TRUNCATE MERGE COPY WITH SELECT DO CALL EXECUTE",
+);
+const SETS_SEQUENCE = /^SELECT\s+(?:pg_catalog\s*\.\s*)?setval\b/i;
+
+/** Returns the columns of a table that exist after the rollback too. */
+async function findColumns(
+  database: PGlite,
+  table: string,
+  identities: Target["identities"],
+): Promise<string[]> {
+  const { rows } = await database.query<{ id: string; name: string }>(
+    `SELECT attrelid || '.' || attnum AS id, attname AS name FROM pg_attribute
+      WHERE attrelid = to_regclass($1) AND attnum > 0`,
+    [table.split(".").map(quoteName).join(".")],
+  );
+  return rows.filter(({ id }) => identities.has(id)).map(({ name }) => name);
+}
+
+/** Types between which PostgreSQL converts without a loss, or refuses. */
+const EXACT: readonly (readonly string[])[] = [
+  ["smallint", "integer", "bigint"],
+  ["text", "character varying"],
+];
+
+async function findConverted(
+  reader: StatementReader,
+  database: PGlite,
+  identities: Target["identities"],
+): Promise<string | undefined> {
+  for (const action of readAlterActions(reader)) {
+    if (action.kind !== "alter_column" || action.change !== "type") continue;
+    const table = getTable(reader)!;
+    const { name } = action.column;
+    if (!(await findColumns(database, table, identities)).includes(name)) continue;
+    const end = reader.findEnd(AFTER_TYPE, action.valueAt);
+    const { rows: [types] } = await database.query<{ have: string; want: string }>(
+      `SELECT format_type(atttypid, NULL) AS have, to_regtype($3)::text AS want FROM pg_attribute
+        WHERE attrelid = to_regclass($1) AND attname = $2`,
+      [
+        table.split(".").map(quoteName).join("."),
+        name,
+        reader.text(action.valueAt, Math.min(end, action.to)),
+      ],
+    );
+    const isExact = end >= action.to &&
+      EXACT.some((family) => family.includes(types.have) && family.includes(types.want));
+    if (!isExact) {
+      return `converts ${table}.${name} from ${types.have} to ${types.want}: the old values are not ` +
+        "known, and new ones may not fit";
+    }
+  }
+  return undefined;
+}
+
+const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
+
+/** The statements that lead back, which run on the embedded database while they are planned. */
+class WayBack {
+  readonly statements: string[] = [];
+  readonly kept: KeptObject[] = [];
+  readonly #database: PGlite;
+  readonly #tag: string;
+  readonly #target: Target;
+
+  constructor(database: PGlite, tag: string, target: Target) {
+    this.#database = database;
+    this.#tag = tag;
+    this.#target = target;
+  }
+
+  /** Finds what the migrations have dropped and not kept. */
+  findLost(now: ReadonlyMap<string, Identity>): string[] {
+    return [...this.#target.identities.values()]
+      .filter(({ id, kind, isGenerated }) => kind !== "type" && !isGenerated && !now.has(id))
+      // a dropped table says it for its columns
+      .filter(({ id, kind }) => kind !== "column" || now.has(id.split(".")[0]))
+      .map((each) => `${describe(each)} was dropped, and its values were not kept`);
+  }
+
+  /**
+   * Plans the statements.
+   *
+   * @returns Why they do not lead back.
+   */
+  async run(before: DatabaseObjects): Promise<string[]> {
+    const { objects, catalog } = this.#target;
+    const stays = new Set([...objects].map(([label, sql]) => `${label.split(" ON ")[0]} ${sql}`));
+    for (const kind of ["trigger", "policy", "rule"]) {
+      for (const { label, have } of compareObjects(before, objects)) {
+        if (have === undefined || !label.startsWith(`${kind} `)) continue;
+        // a policy goes with its table when that gets its old name
+        if (!stays.has(`${label.split(" ON ")[0]} ${have}`)) await this.#run(`DROP ${label}`);
+      }
+    }
+    await this.#dropViews(before);
+    await this.#dropAdded();
+    await this.#rename();
+    await this.#create("function");
+    const now = await readCatalog(this.#database);
+    for (const table of now.tables.filter(({ hasRowSecurity }) => hasRowSecurity)) {
+      const isSecured = catalog.tables.some((each) =>
+        getLabel(each) === getLabel(table) && each.hasRowSecurity
+      );
+      if (!isSecured) {
+        await this.#run(`ALTER TABLE ${quoteTable(table)} DISABLE ROW LEVEL SECURITY`);
+      }
+    }
+    const { steps, problems } = await settle(this.#database, {
+      want: catalog,
+      created: listCreated(catalog),
+      concurrent: new Set(),
+      decisions: { renames: [], drops: listLabels(now), keeps: new Set() },
+      isPartial: true,
+    });
+    if (problems.length > 0) return [...problems];
+    this.statements.push(...steps.map(({ sql }) => sql));
+    for (const { label, want } of await this.#compare()) {
+      if (want !== undefined || !label.startsWith("function ")) continue;
+      await this.#run(`DROP ROUTINE ${label.slice("function ".length)}`);
+    }
+    for (const name of await this.#listSchemas()) {
+      if (!catalog.schemas.includes(name)) await this.#run(`DROP SCHEMA ${quoteName(name)}`);
+    }
+    await this.#create("trigger");
+    return (await this.#compare())
+      .map((each) => describeDifference(each, "the result", "the migrations that stay"));
+  }
+
+  async #compare(): Promise<ObjectDifference[]> {
+    return compareObjects(await readObjects(this.#database), this.#target.objects);
+  }
+
+  /** Creates the missing and changed objects of a kind whose definitions are statements. */
+  async #create(kind: "function" | "trigger"): Promise<void> {
+    for (const { label, want } of await this.#compare()) {
+      if (want !== undefined && label.startsWith(`${kind} `)) await this.#run(want.trim());
+    }
+  }
+
+  async #run(sql: string): Promise<void> {
+    await runStatement(this.#database, { sql, path: this.#tag, line: 1 }, "nothing is rolled back");
+    this.statements.push(sql);
+  }
+
+  /** Drops an object that the migrations have added, and keeps its values. */
+  async #drop(sql: string): Promise<void> {
+    const file = { tag: this.#tag, path: this.#tag, hash: "", sql, statements: [] };
+    const { files, kept } = await keepDropped([file], this.#database, {
+      so: "nothing is rolled back",
+    });
+    this.statements.push(files[0].sql.replace(/;$/, ""));
+    this.kept.push(...kept);
+  }
+
+  async #dropViews(before: DatabaseObjects): Promise<void> {
+    const { views } = await readCatalog(this.#database);
+    let left = views.filter((view) => {
+      const label = `view ${getLabel(view)}`;
+      return before.get(label) !== this.#target.objects.get(label);
+    });
+    // a view may use another one
+    for (let count = Infinity; left.length < count;) {
+      count = left.length;
+      const rest: typeof left = [];
+      for (const view of left) {
+        const kind = view.isMaterialized ? "MATERIALIZED VIEW" : "VIEW";
+        await this.#run(`DROP ${kind} ${quoteTable(view)}`).catch(() => rest.push(view));
+      }
+      left = rest;
+    }
+  }
+
+  async #dropAdded(): Promise<void> {
+    const { identities } = this.#target;
+    const added = [...(await readIdentities(this.#database)).values()]
+      .filter(({ id }) => !identities.has(id));
+    const catalog = await readCatalog(this.#database);
+    const find = ({ schema, name }: Identity) =>
+      catalog.tables.find((table) => table.schema === schema && table.name === name);
+    const isWhole = ({ id }: Identity) => identities.has(id.split(".")[0]);
+    const columns = added.filter((each) => each.kind === "column" && isWhole(each));
+    const tables = added.filter(({ kind }) => kind === "table");
+    const keys = new Set(
+      [...columns, ...tables].flatMap((each) => {
+        const table = find(each);
+        return table === undefined
+          ? []
+          : findForeignKeys(catalog, table, each.column ?? undefined).map(({ sql }) => sql);
+      }),
+    );
+    for (const sql of keys) await this.#run(sql);
+    for (const each of columns) {
+      const sql = `ALTER TABLE ${quoteTable(each)} DROP COLUMN ${quoteName(each.column!)}`;
+      if (each.isGenerated) await this.#run(sql);
+      else await this.#drop(sql);
+    }
+    for (const kind of ["table", "sequence", "type"] as const) {
+      for (const each of added) {
+        if (each.kind === kind) await this.#drop(`DROP ${upper(kind)} ${quoteTable(each)}`);
+      }
+    }
+  }
+
+  /** Gives the objects their old names, also those that the migrations have kept. */
+  async #rename(): Promise<void> {
+    const { identities } = this.#target;
+    const schemas = new Set(await this.#listSchemas());
+    for (const now of (await readIdentities(this.#database)).values()) {
+      const old = identities.get(now.id);
+      if (old === undefined || now.kind === "column") continue;
+      const kind = upper(now.kind);
+      if (old.schema !== now.schema) {
+        if (!schemas.has(old.schema)) await this.#run(`CREATE SCHEMA ${quoteName(old.schema)}`);
+        schemas.add(old.schema);
+        await this.#run(`ALTER ${kind} ${quoteTable(now)} SET SCHEMA ${quoteName(old.schema)}`);
+        if (isKept(now.schema)) await this.#run(`DROP SCHEMA ${quoteName(now.schema)}`);
+      }
+      if (old.name !== now.name) {
+        const moved = quoteTable({ ...old, name: now.name });
+        await this.#run(`ALTER ${kind} ${moved} RENAME TO ${quoteName(old.name)}`);
+      }
+    }
+    for (const now of (await readIdentities(this.#database)).values()) {
+      const old = identities.get(now.id);
+      if (old === undefined || now.column === null || old.column === now.column) continue;
+      await this.#run(
+        `ALTER TABLE ${quoteTable(now)} RENAME COLUMN ${quoteName(now.column)} ` +
+          `TO ${quoteName(old.column!)}`,
+      );
+    }
+    const owned = listSequences(await readCatalog(this.#database));
+    for (const [column, old] of listSequences(this.#target.catalog)) {
+      const now = owned.get(column);
+      if (now === undefined || now.name === old.name) continue;
+      await this.#run(`ALTER SEQUENCE ${quoteTable(now)} RENAME TO ${quoteName(old.name)}`);
+    }
+  }
+
+  async #listSchemas(): Promise<readonly string[]> {
+    return (await readCatalog(this.#database)).schemas;
+  }
+}
+
+/** Lists the sequences of serial and identity columns by their columns. */
+function listSequences({ tables }: Catalog) {
+  return new Map(
+    tables.flatMap((table) =>
+      table.columns.flatMap(({ name, ownSequence }) =>
+        ownSequence === null ? [] : [[`${getLabel(table)}.${name}`, ownSequence] as const]
+      )
+    ),
+  );
+}
+
+function upper(word: string): string {
+  return word.toUpperCase();
+}

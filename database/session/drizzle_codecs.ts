@@ -1,0 +1,77 @@
+import * as core from "drizzle-orm/pg-core";
+import {
+  CONVERTING_CODECS,
+  convertItems,
+  getCodecDecoder,
+  getCodecEncoder,
+} from "./column_codec.ts";
+import { isDrizzleOne } from "./drizzle_version.ts";
+
+type Convert = (value: unknown) => unknown;
+type ConvertArray = (array: unknown, dimensions: number) => unknown;
+/** Casts a parameter to the type of its column. */
+export type CastParameter = (parameter: string, column: unknown) => string;
+
+/** A codec of drizzle 1.0. */
+interface Codec {
+  readonly normalize?: Convert;
+  readonly normalizeArray?: ConvertArray;
+  readonly normalizeInJson?: Convert;
+  readonly normalizeArrayInJson?: ConvertArray;
+  readonly normalizeParam?: Convert;
+  readonly normalizeParamArray?: ConvertArray;
+  readonly castParam?: CastParameter;
+  readonly castArrayParam?: CastParameter;
+}
+
+type Codecs = Readonly<Record<string, Codec | undefined>>;
+
+/** What 1.0 has and 0.45 has not. */
+interface NewCore {
+  readonly genericPgCodecs: Codecs;
+  refineGenericPgCodecs(own: Codecs): object;
+}
+
+/** Codecs that convert arrays only: the text of a user-defined type. */
+const ARRAYS = ["enum", "sparsevec"];
+
+/**
+ * Creates the codecs with which the columns of drizzle 1.0 convert the values of this package's drivers.
+ * drizzle's own codecs decode NULL in the arrays of a relation as 0, or fail.
+ *
+ * @param cast Casts parameters of the types in `castTypes`.
+ * @param castTypes Names of codecs.
+ * @returns The codecs, or `undefined` with drizzle 0.45, whose columns convert values themselves.
+ */
+export function createCodecs(
+  cast?: CastParameter,
+  castTypes: readonly string[] = [],
+): object | undefined {
+  if (!isDrizzleOne) return undefined;
+  const { genericPgCodecs, refineGenericPgCodecs } = core as unknown as NewCore;
+  const names = [...CONVERTING_CODECS, ...ARRAYS, ...Object.keys(genericPgCodecs), ...castTypes];
+  return refineGenericPgCodecs(
+    Object.fromEntries(
+      names.map((name) => [name, createCodec(name, genericPgCodecs[name] ?? {}, cast)]),
+    ),
+  );
+}
+
+function createCodec(
+  name: string,
+  { normalizeInJson }: Codec,
+  cast: CastParameter | undefined,
+): Codec {
+  const decode = getCodecDecoder(name);
+  const encode = getCodecEncoder(name);
+  return {
+    ...decode !== undefined && { normalize: decode },
+    normalizeArray: (array, dimensions) => convertItems(array, decode, dimensions),
+    normalizeArrayInJson: (array, dimensions) => convertItems(array, normalizeInJson, dimensions),
+    ...encode !== undefined && {
+      normalizeParam: encode,
+      normalizeParamArray: (array, dimensions) => convertItems(array, encode, dimensions),
+    },
+    ...cast !== undefined && { castParam: cast, castArrayParam: cast },
+  };
+}
