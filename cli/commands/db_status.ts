@@ -149,7 +149,13 @@ function toLines(status: MigrationStatus): MigrationLine[] {
       detail: `${statementsDone} statements done, the last one at ${when(notedAt)}`,
     };
   });
-  return [...applied, ...pending];
+  const rollbacks = [...unfinished.values()].filter(({ tag }) => !status.pending.includes(tag))
+    .map(({ tag, statementsDone }): MigrationLine => ({
+      tag,
+      state: "unfinished",
+      detail: `${statementsDone} statements done; run db rollback again`,
+    }));
+  return [...applied, ...pending, ...rollbacks];
 }
 
 function summarize(lines: readonly MigrationLine[]): string {

@@ -140,3 +140,18 @@ export function assertNothingChanged(status: MigrationStatus): void {
     { tag: status.changed[0] },
   );
 }
+
+/**
+ * Checks that no rollback is interrupted, whose database is between two states.
+ *
+ * @param begun Tags of the migrations that have begun and not ended.
+ * @param tags Tags of the migrations that are planned.
+ * @throws {MigrationError} If another rollback has begun.
+ */
+export function assertNoRollback(begun: Iterable<string>, tags: readonly string[]): void {
+  const open = [...begun].some((tag) => tag.startsWith(ROLLBACK) && !tags.includes(tag));
+  if (!open) return;
+  throw new MigrationError(
+    "A rollback of this database was interrupted: run trellis db rollback again with the same --to",
+  );
+}

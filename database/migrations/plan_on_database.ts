@@ -8,7 +8,7 @@ import type { DatabaseProvider } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";
-import type { MigrationStatus } from "./plan.ts";
+import { assertNoRollback, type MigrationStatus } from "./plan.ts";
 import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
@@ -57,7 +57,9 @@ export async function planOnDatabase(
   if (target.provider !== "distsql") {
     return collectFindings(status, await addTrafficRisks(planned, session));
   }
-  const statements = listStatements(planned, await readDoneSteps(session, tables));
+  const done = await readDoneSteps(session, tables);
+  assertNoRollback(done.keys(), status.pending);
+  const statements = listStatements(planned, done);
   const refusals = await planRowChanges(
     statements,
     (sql) => retryIdempotent(() => session.query(sql)),

@@ -373,6 +373,18 @@ Deno.test(
                 return false;
               });
             if (isOver || kills++ > 0) continue;
+            await assertRejects(
+              async () => {
+                await Deno.writeTextFile(
+                  `${migrationsFolder}/0003_more.sql`,
+                  "CREATE TABLE more (id int)",
+                );
+                await runMigrations(target);
+              },
+              MigrationError,
+              "A rollback of this database was interrupted",
+            );
+            await Deno.remove(`${migrationsFolder}/0003_more.sql`);
             // a rollback that has begun has the same plan
             const again = await planDatabaseRollback(target, undefined);
             assertEquals(again.statements, plan.statements);
