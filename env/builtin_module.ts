@@ -6,6 +6,7 @@ interface BuiltinModules {
   "node:buffer": typeof import("node:buffer");
   "node:crypto": typeof import("node:crypto");
   "node:fs": typeof import("node:fs");
+  "node:util": typeof import("node:util");
   "node:zlib": typeof import("node:zlib");
 }
 

@@ -7,6 +7,7 @@
  */
 import { CAPABILITIES_AS_OF } from "../distsql/registry/capabilities.ts";
 import {
+  DistSqlAction,
   DistSqlCategory,
   type DistSqlIncompatibility,
 } from "../distsql/registry/incompatibility.ts";
@@ -25,12 +26,26 @@ const TITLES: Readonly<Record<DistSqlCategory, string>> = {
   [DistSqlCategory.SystemCatalog]: "Catalogs and jobs",
 };
 
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
-}
-
 /** SQLSTATE of a feature that is not supported, which the table leaves out. */
 const NOT_SUPPORTED = "0A000";
+
+/** What `translateForDistSql` does, in the order of the lists. */
+const EFFECTS: Readonly<Record<DistSqlAction, string>> = {
+  [DistSqlAction.Rewrite]: "Rewritten",
+  [DistSqlAction.Strip]: "Omitted",
+  [DistSqlAction.Recreate]: "By recreation, or in steps",
+  [DistSqlAction.Warn]: "Kept, with a warning",
+  [DistSqlAction.Compatible]: "Kept",
+  [DistSqlAction.Error]: "Rejected",
+  [DistSqlAction.AppLayer]: "Rejected: do it in the application",
+};
+
+/** Beginning of an advice that says the same as the title of the list. */
+const REPEATED: Readonly<Partial<Record<DistSqlAction, RegExp>>> = {
+  [DistSqlAction.Strip]: /^Omitted[:;.] ?/,
+  [DistSqlAction.Warn]: /^Kept(?: as written)?: /,
+  [DistSqlAction.Compatible]: /^Kept[:.] ?/,
+};
 
 /** Returns the server's answer without the translation, or the empty string. */
 function answer({ sqlState, message }: DistSqlIncompatibility): string {
@@ -39,25 +54,21 @@ function answer({ sqlState, message }: DistSqlIncompatibility): string {
   return parts.length === 0 ? "" : ` (${parts.join(" ")})`;
 }
 
-/** Names an entry. An inferred one is marked. */
-function title({ title, evidence }: DistSqlIncompatibility): string {
-  return `${title}${evidence === "inferred" ? " \\*" : ""}`;
+/** Returns an entry. The word that its list repeats is left out, and an inferred one is marked. */
+function item(entry: DistSqlIncompatibility): string {
+  const { id, title, advice, evidence } = entry;
+  const effect = advice.replace(REPEATED[entry.action] ?? "", "");
+  const name = `\`${id}\` ${title}${evidence === "inferred" ? " \\*" : ""}`;
+  return `- ${name}${effect === "" ? "" : `: ${effect}`}${answer(entry)}`.replaceAll("\n", " ");
 }
 
 function category(name: DistSqlCategory): string[] {
-  const rows = getByCategory(name).filter(({ until }) => until === undefined).map((entry) =>
-    `| \`${entry.id}\` ${cell(title(entry))} | **${entry.action}**: ${cell(entry.advice)}${
-      cell(answer(entry))
-    } |`
-  );
-  return [
-    `## ${TITLES[name]}`,
-    "",
-    "| rule, and what it is about | effect and advice (server error) |",
-    "|---|---|",
-    ...rows,
-    "",
-  ];
+  const entries = getByCategory(name).filter(({ until }) => until === undefined);
+  const lists = (Object.keys(EFFECTS) as DistSqlAction[]).flatMap((action) => {
+    const items = entries.filter((entry) => entry.action === action).map(item);
+    return items.length === 0 ? [] : [`**${EFFECTS[action]}**`, "", ...items, ""];
+  });
+  return [`## ${TITLES[name]}`, "", ...lists];
 }
 
 function render(): string {
@@ -67,14 +78,8 @@ function render(): string {
     "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`, with observations until " +
     `${CAPABILITIES_AS_OF}. The registry also has the rules of earlier dates, which the option \`asOf\` selects.`,
     "",
-    "The word in bold is what `translateForDistSql` does:",
-    "",
-    "- **Compatible**: kept. **Warn**: kept, with a warning. " +
-    "**Rewrite**: replaced by an equivalent statement. **Strip**: removed.",
-    "- **Recreate**: the table is recreated, or changed in the listed steps.",
-    "- **Error**, **AppLayer**: rejected with the advice.",
-    "",
-    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry (`DIST_SQL_SOURCES`).",
+    "An entry is a rule's name, what it is about, what `translateForDistSql` writes or what to do instead, and the server's error without that. " +
+    "\\* marks what is inferred. A message without a SQLSTATE has 0A000. The registry has the sources (`DIST_SQL_SOURCES`).",
     "",
     ...Object.values(DistSqlCategory).flatMap(category),
     "",

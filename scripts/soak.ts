@@ -100,7 +100,8 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     program: ["scripts/drizzle_next.ts"],
   },
   deployments: {
-    what: "a project on an emulator of AWS: from its first deployment to its end, killed, and taken back",
+    what:
+      "a project on an emulator of AWS: from its first deployment to its end, killed, and taken back",
     tests: ["deployment", "releases", "kills"].map((name) => `tests/emulator/${name}.ts`),
   },
   consumers: {

@@ -5,8 +5,6 @@ import type { KinesisEvent } from "../core/triggers/stream_events.ts";
 import type { RowKey } from "../jobs/changes/change.ts";
 import { crc32c } from "../jobs/changes/crc32c.ts";
 import { createStreamEvent } from "./stream_events.ts";
-import { encodeColumn } from "../database/session/column_codec.ts";
-import { getSqlType } from "../database/session/drizzle_table.ts";
 
 /** A change of {@link createChangeStreamEvent}. */
 export type ChangeRecordOptions<TTable extends PgTable> =
@@ -128,10 +126,10 @@ function renderRow(table: PgTable, row: object): string {
 /** Renders a value as Aurora DSQL does ("Understanding CDC records", 2026-07). */
 function renderValue(column: Column, value: unknown): string {
   const isEnum = column.columnType.startsWith("PgEnum");
-  const type = isEnum ? "text" : getSqlType(column).toLowerCase();
+  const type = isEnum ? "text" : column.getSQLType().toLowerCase();
   if (type.startsWith("json")) return JSON.stringify(JSON.stringify(value));
   if (value instanceof Uint8Array) return JSON.stringify(encodeBase64(value));
-  const plain = encodeColumn(column, value);
+  const plain = column.mapToDriverValue(value);
   if (/^(?:timestamp|date|time)/.test(type)) return renderTime(type, plain);
   if (/^(?:small|big)?(?:int|serial)/.test(type) || type === "integer") return String(plain);
   if (typeof plain === "number" && !Number.isFinite(plain)) return JSON.stringify(String(plain));

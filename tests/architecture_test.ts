@@ -155,6 +155,8 @@ const LOAD_DRIZZLE = [
   "database/rate_limits/table.ts",
   "database/session/client.ts",
   "database/session/dialect.ts",
+  "database/session/drizzle_classes.ts",
+  "database/session/drizzle_codecs.ts",
   "database/session/drizzle_version.ts",
   "database/session/exact_columns.ts",
   "database/session/placeholders.ts",

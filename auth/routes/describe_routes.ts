@@ -1,4 +1,3 @@
-import type { $ZodType } from "zod/v4/core";
 import { convertSchema } from "../../validation/openapi/convert.ts";
 import type { AuthRoute } from "../better_auth/auth_routes.ts";
 import { startBetterAuth } from "../accounts/better_auth.ts";
@@ -121,9 +120,11 @@ interface LibraryDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Json>> };
 }
 
+type ZodSchema = Parameters<typeof convertSchema>[0];
+
 /** A zod schema, as far as it says what is required. */
-interface InputSchema extends $ZodType {
-  readonly _zod: $ZodType["_zod"] & {
+interface InputSchema extends ZodSchema {
+  readonly _zod: ZodSchema["_zod"] & {
     readonly def: {
       readonly shape?: Readonly<Record<string, InputSchema>>;
       readonly innerType?: InputSchema;

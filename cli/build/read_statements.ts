@@ -1,8 +1,5 @@
-import type { BuilderClient } from "../../database/queries/build_statement.ts";
 import type { DeclaredStatement } from "../../database/queries/define_statement.ts";
-import { DrizzleClients } from "../../database/session/client.ts";
-import { Dialect } from "../../database/session/dialect.ts";
-import { isUsedQuery } from "../grants/query_needs.ts";
+import { createBuilder, isUsedQuery } from "../grants/query_needs.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 
@@ -31,8 +28,7 @@ export interface StatementFacts extends ManifestFacts {
 
 /** Builds the statements that a function uses. */
 export function read(fn: LoadedFunction): StatementFacts {
-  const builder = new DrizzleClients(new Dialect(), undefined)
-    .createBuilder() as unknown as BuilderClient;
+  const builder = createBuilder();
   const problems: Problem[] = [];
   const statements: ManifestStatement[] = [];
   for (const definition of fn.list("defineStatement")) {

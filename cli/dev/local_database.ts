@@ -249,7 +249,8 @@ function getBefore(folder: string): string {
 }
 
 async function openPglite(config: DatabaseConfig): Promise<PGlite> {
-  return (await getDrizzleClient(config) as unknown as { readonly $client: PGlite }).$client;
+  const client: object = await getDrizzleClient(config);
+  return (client as { readonly $client: PGlite }).$client;
 }
 
 interface Opened {

@@ -248,7 +248,7 @@ function listInstanceConfigs(fn: LoadedFunction): Config[] {
 function readConfig(fn: LoadedFunction, node: AnyNode): Config {
   const whole = fn.evaluate(node);
   if (whole.isKnown) return whole.value as Config;
-  if (node.type !== "ObjectExpression") return { plugins: [] as never };
+  if (node.type !== "ObjectExpression") return { plugins: [] };
   const config: Record<string, unknown> = {};
   for (const property of node.properties) {
     if (property.type === "SpreadElement") {

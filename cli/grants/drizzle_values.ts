@@ -25,12 +25,13 @@ const BASE_NAME = Symbol.for("drizzle:OriginalName");
 /** Returns the name of a drizzle table, view or alias; `undefined` for other values. */
 export function findTableName(value: unknown): TableName | undefined {
   if (typeof value !== "object" || value === null) return undefined;
+  const symbols = value as Record<symbol, unknown>;
   if (!isTable(value)) {
-    const view = (value as Record<symbol, { name: string; schema?: string } | undefined>)[VIEW];
+    const view = symbols[VIEW] as { name: string; schema?: string } | undefined;
     return view && toName(view.name, view.schema);
   }
   const { name, schema } = getTableNames(value);
-  const original = (value as unknown as Record<symbol, string | undefined>)[BASE_NAME];
+  const original = symbols[BASE_NAME] as string | undefined;
   return toName(original ?? name, schema);
 }
 

@@ -44,6 +44,12 @@ export interface CallNeed extends SqlCall {
   readonly isListed: boolean;
 }
 
+/** Creates a client that builds statements and runs none. */
+export function createBuilder(): BuilderClient {
+  const builder: object = new DrizzleClients(new Dialect(), undefined).createBuilder();
+  return builder as BuilderClient;
+}
+
 /** Checks whether a function may run a query or statement. */
 export function isUsedQuery(fn: LoadedFunction, definition: PlacedDefinition): boolean {
   return findUse(fn, definition, { metadata: METADATA }) !== "unused";
@@ -61,8 +67,7 @@ export class QueryNeedReader {
   readonly #hints: Problem[] = [];
   readonly #calls: CallNeed[] = [];
   readonly #queries: string[] = [];
-  readonly #builder: BuilderClient = new DrizzleClients(new Dialect(), undefined)
-    .createBuilder() as unknown as BuilderClient;
+  readonly #builder: BuilderClient = createBuilder();
 
   constructor(fn: LoadedFunction, readSql: SqlReader) {
     this.#fn = fn;

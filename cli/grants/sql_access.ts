@@ -1,10 +1,10 @@
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
-import { explainMissing } from "../../env/optional_package.ts";
-import { TESTING_PACKAGES } from "../../distsql/server/syntax/optional_packages.ts";
 import {
   child,
   children,
   getText,
+  loadPgQuery,
+  type PgQuery,
   strings,
   type SyntaxNode,
 } from "../../distsql/server/syntax/syntax_tree.ts";
@@ -81,18 +81,8 @@ function readExpression(statement: string): string | undefined {
   return /\bselect\b/i.test(expression) ? expression : undefined;
 }
 
-/** Used parts of libpg-query. */
-interface PgQuery {
-  loadModule(): Promise<void>;
-  parseSync(sql: string): { stmts?: { stmt: SyntaxNode }[] };
-}
-
-async function loadParser(): Promise<PgQuery> {
-  const parser = await import("libpg-query").catch(
-    explainMissing(TESTING_PACKAGES, "libpg-query", "trellis generate permissions"),
-  ) as unknown as PgQuery;
-  await parser.loadModule();
-  return parser;
+function loadParser(): Promise<PgQuery> {
+  return loadPgQuery("trellis generate permissions");
 }
 
 /** Loads the reader, which uses PostgreSQL's own parser. */
@@ -108,7 +98,7 @@ export async function loadSqlReader(): Promise<SqlReader> {
  * @throws If a statement is not valid.
  */
 export async function parseSql(sql: string): Promise<SyntaxNode[]> {
-  return ((await loadParser()).parseSync(sql).stmts ?? []).map(({ stmt }) => stmt);
+  return (await loadParser()).parse(sql).map((statement) => child(statement, "stmt"));
 }
 
 /** A table that a FROM names, under the name by which a lock names it. */
@@ -145,7 +135,9 @@ class AccessReader {
 
   #parse(sql: string): void {
     try {
-      for (const { stmt } of this.#parser.parseSync(sql).stmts ?? []) this.#visit(stmt, new Set());
+      for (const statement of this.#parser.parse(sql)) {
+        this.#visit(child(statement, "stmt"), new Set());
+      }
     } catch {
       this.#hasUnknownTable = true;
     }

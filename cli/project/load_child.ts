@@ -107,9 +107,9 @@ function captureStack(): readonly NodeJS.CallSite[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   Error.stackTraceLimit = 60;
   Error.prepareStackTrace = (_, sites) => sites;
-  const stack = new Error().stack as unknown as readonly NodeJS.CallSite[];
+  const { stack }: { stack?: unknown } = new Error();
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
-  return stack;
+  return stack as readonly NodeJS.CallSite[];
 }
 
 /** `process.env` of the project. A `Proxy`, because any variable may be read, and each is noted. */

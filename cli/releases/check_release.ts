@@ -251,6 +251,20 @@ async function findRequired(database: PGlite, sql: string): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => !given.has(name));
 }
 
+/** Types that take every parameter of a type. */
+const WIDER: Readonly<Record<string, readonly string[]>> = {
+  smallint: ["integer", "bigint", "numeric"],
+  integer: ["bigint", "numeric"],
+  bigint: ["numeric"],
+  "character varying": ["text"],
+  text: ["character varying"],
+};
+
+/** Returns the names of columns with their types, without the difference of texts with and without a length. */
+function toComparable(field: string): string {
+  return field.replace(/ character varying$/, " text");
+}
+
 /** Returns what is different for a statement; `undefined` if nothing is. */
 async function findReason(database: PGlite, probe: Probe): Promise<string | undefined> {
   const { sql, role, shape } = probe;
@@ -260,11 +274,15 @@ async function findReason(database: PGlite, probe: Probe): Promise<string | unde
   } catch (error) {
     return explain(error);
   }
-  const param = now.params.findIndex((type, at) => type !== shape.params[at]);
+  const param = now.params.findIndex((type, at) =>
+    type !== shape.params[at] && WIDER[shape.params[at]]?.includes(type) !== true
+  );
   if (param >= 0) {
     return `its parameter $${param + 1} is ${now.params[param]} instead of ${shape.params[param]}`;
   }
-  const field = now.fields.findIndex((one, at) => one !== shape.fields[at]);
+  const field = now.fields.findIndex((one, at) =>
+    toComparable(one) !== toComparable(shape.fields[at])
+  );
   if (field >= 0) return `it gives ${now.fields[field]} instead of ${shape.fields[field]}`;
   const required = now.required.find((column) => !shape.required.includes(column));
   return required === undefined ? undefined : `it gives no ${required}, which is required`;

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
+import { builtinModule } from "../../env/builtin_module.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { withoutContext } from "../../observability/invocation_context.ts";
 import { isKind } from "../session/drizzle_table.ts";
@@ -267,6 +267,11 @@ function isSameParam(
   }
   if (own.key === undefined) return others.key === undefined && own.read === others.read;
   return own.key === others.key && !isNull(own.key);
+}
+
+/** Compares values of any type. Importing `node:util` would read all its members, which loads worker threads too. */
+function isDeepStrictEqual(one: unknown, other: unknown): boolean {
+  return Object.is(one, other) || builtinModule("node:util")!.isDeepStrictEqual(one, other);
 }
 
 /** Returns the value of drizzle's `Param`, or the value itself. */

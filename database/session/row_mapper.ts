@@ -40,15 +40,15 @@ export function mapRow(
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   const emptyTables = new Map<string, string | false>();
-  for (const [at, { path, decode, table }] of cells.entries()) {
+  cells.forEach(({ path, decode, table }, at) => {
     const raw = row[at];
     const value = raw === null || decode === undefined ? raw : decode(raw);
     setPath(result, path, value);
-    if (notNullable === undefined || table === undefined) continue;
+    if (notNullable === undefined || table === undefined) return;
     const known = emptyTables.get(path[0]);
     if (known === undefined) emptyTables.set(path[0], value === null ? table : false);
     else if (known !== table) emptyTables.set(path[0], false);
-  }
+  });
   for (const [name, table] of emptyTables) {
     if (table !== false && !notNullable![table]) result[name] = null;
   }
@@ -57,9 +57,11 @@ export function mapRow(
 
 function setPath(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let node = target;
-  for (const name of path.slice(0, -1)) {
+  const last = path.length - 1;
+  for (let at = 0; at < last; at++) {
+    const name = path[at];
     if (!Object.hasOwn(node, name)) node[name] = {};
     node = node[name] as Record<string, unknown>;
   }
-  node[path[path.length - 1]] = value;
+  node[path[last]] = value;
 }

@@ -5,8 +5,6 @@ import { splitStatements } from "../../sql/statement.ts";
 import { buildCreateTableSql, repeatedKeys } from "./create_table.ts";
 import { checkPlan, warnAbout } from "./plan_checks.ts";
 import { listOwnershipSteps, once } from "./catalog_steps.ts";
-import { listCommentSteps } from "./comment_steps.ts";
-import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
 import {
   addForeignKeys,
   addLooseChecks,
@@ -16,7 +14,10 @@ import {
   dropWorkTable,
   isThere,
   keepSequences,
+  leaveOldTable,
+  listCommentSteps,
   nameTables,
+  pointToNewTable,
   renameNewTable,
   renameObjects,
   renameOldTable,

@@ -1,13 +1,14 @@
-import { sanitizeForDistSql } from "../translate/sanitize.ts";
+import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { splitStatements } from "../../sql/statement.ts";
+import { hasIndex } from "../schema/declared_schema.ts";
+import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
+import { sanitizeForDistSql } from "../translate/sanitize.ts";
 import { hasConstraint, once, toRegclass, validation } from "./catalog_steps.ts";
 import { constraintDefinition, constraintName, repeatedKeys } from "./create_table.ts";
-import { hasIndex } from "../schema/declared_schema.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
 import { temporaryName } from "./temporary_name.ts";
-import type { TableSchema } from "../schema/table_schema.ts";
 import { workTable } from "./work_table.ts";
-import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** Both tables of a recreation, with their names. */
 export interface RecreatedTables {
@@ -226,4 +227,121 @@ export function dropWorkTable({ current: { schema, name } }: RecreatedTables): R
   const work = workTable(schema, name);
   const isGone = `${toRegclass(work)} IS NULL`;
   return once("after", "delete the stored plan", `DROP TABLE ${work}`, isGone);
+}
+
+/**
+ * Lists the steps that comment on a new table and its parts.
+ *
+ * @param desired The desired table.
+ * @param newTable The new table as SQL.
+ * @param schema Schema of its indexes.
+ */
+export function listCommentSteps(
+  desired: TableSchema,
+  newTable: string,
+  schema: string | undefined,
+): RecreationStep[] {
+  const steps: RecreationStep[] = [];
+  /** Adds the comment on an object; `found` is a query for its present comment. */
+  function add(title: string, object: string, text: string, found: string): void {
+    const comment = quoteLiteral(text);
+    const sql = `COMMENT ON ${object} IS ${comment}`;
+    steps.push(once("before", title, sql, `coalesce((${found}) = ${comment}, false)`));
+  }
+  const { comment, columns, constraints, indexes } = desired;
+  const table = toRegclass(newTable);
+  if (comment !== undefined) {
+    const found = `SELECT obj_description(${table}, 'pg_class')`;
+    add("comment on the table", `TABLE ${newTable}`, comment, found);
+  }
+  for (const { name, comment } of columns) {
+    if (comment === undefined) continue;
+    const found = "SELECT col_description(attrelid, attnum) FROM pg_attribute WHERE " +
+      `attrelid = ${table} AND attname = ${quoteLiteral(name)}`;
+    add(`comment on column ${name}`, `COLUMN ${newTable}.${quoteName(name)}`, comment, found);
+  }
+  for (const constraint of constraints) {
+    if (constraint.comment === undefined) continue;
+    const name = hasIndex(constraint.type)
+      ? temporaryName(constraint.name, "new")
+      : constraint.name;
+    const object = `CONSTRAINT ${quoteName(name)} ON ${newTable}`;
+    const found = "SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE " +
+      `conrelid = ${table} AND conname = ${quoteLiteral(name)}`;
+    add(`comment on constraint ${constraint.name}`, object, constraint.comment, found);
+  }
+  for (const { name, comment, valid } of indexes) {
+    if (comment === undefined || !valid) continue;
+    const index = qualify(schema, temporaryName(name, "new"));
+    const found = `SELECT obj_description(${toRegclass(index)}, 'pg_class')`;
+    add(`comment on index ${name}`, `INDEX ${index}`, comment, found);
+  }
+  return steps;
+}
+
+/**
+ * Creates the foreign keys of other tables on the new table, before it gets its final name.
+ *
+ * @param current The current table.
+ * @param desired The desired table.
+ * @param newName Temporary name of the new table.
+ */
+export function pointToNewTable(
+  current: TableSchema,
+  desired: TableSchema,
+  newName: string,
+): RecreationStep[] {
+  const { oid = "0", schema } = current;
+  return (desired.referencedBy ?? []).map((key) => {
+    const child = qualify(key.from.schema, key.from.table);
+    const temporary = temporaryName(key.name, "new");
+    const definition = formatForeignKey({
+      ...parseForeignKey(key.definition),
+      schema,
+      table: newName,
+    });
+    const isNew = hasConstraint(child, key.name, ` AND confrelid <> ${oid}`);
+    return once(
+      "frozen",
+      `let ${key.name} of ${key.from.table} also reference the new table`,
+      `ALTER TABLE ${child} ADD CONSTRAINT ${quoteName(temporary)} ${definition} NOT VALID`,
+      `${hasConstraint(child, temporary)} OR ${isNew}`,
+    );
+  });
+}
+
+/**
+ * Drops the foreign keys to the old table. Their replacements on the new table then get their names
+ * and are validated.
+ *
+ * @param current The current table.
+ * @param desired The desired table.
+ */
+export function leaveOldTable(current: TableSchema, desired: TableSchema): RecreationStep[] {
+  const { oid = "0", dialect } = current;
+  const kept = new Map((desired.referencedBy ?? []).map((key) => [getKey(key), key]));
+  return (current.referencedBy ?? []).flatMap((before) => {
+    const { name, from } = before;
+    const child = qualify(from.schema, from.table);
+    const toOld = hasConstraint(child, name, ` AND confrelid = ${oid}`);
+    const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(name)}`;
+    const steps = [once("after", `drop ${name} on the old table`, drop, `NOT ${toOld}`)];
+    const key = kept.get(getKey(before));
+    if (key === undefined) return steps;
+    const temporary = temporaryName(name, "new");
+    const rename = `RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(name)}`;
+    const isNamed = `NOT ${hasConstraint(child, temporary)}`;
+    steps.push(once("after", `name ${name}`, `ALTER TABLE ${child} ${rename}`, isNamed));
+    if (key.validated) steps.push(validation("after", child, name, dialect));
+    if (key.comment !== undefined) {
+      const comment = quoteLiteral(key.comment);
+      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${child} IS ${comment}`;
+      steps.push({ kind: "statement", phase: "after", title: `comment on ${name}`, sql });
+    }
+    return steps;
+  });
+}
+
+function getKey({ name, from }: { name: string; from: { schema: string; table: string } }): string {
+  return JSON.stringify([from.schema, from.table, name]);
 }

@@ -176,11 +176,9 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-change",
     action: Error,
     title: "Changes of an enum that cannot be translated, with the option `enums`",
-    advice:
-      "Instead of RENAME VALUE write ADD VALUE, and UPDATE the rows and defaults in a later " +
-      "migration. Before another change, drop the objects that use the type, and create them again " +
-      "afterwards. Statements that PostgreSQL rejects (a type that exists, a type in use) are " +
-      "rejected too.",
+    advice: "Before the change, drop the objects that use the label or the type (view, index, " +
+      "CHECK, key), and create them again afterwards. Statements that PostgreSQL rejects (a " +
+      "type that exists, a type in use) are rejected too.",
     source: ["EMU"],
     evidence: "inferred",
   },

@@ -5,44 +5,30 @@ import {
   inRunOrder,
   readAlterActions,
 } from "../syntax/alter_action.ts";
-import type { TableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { asyncTableAt } from "../syntax/statement_table.ts";
-import {
-  changeColumn,
-  keysFirst,
-  readConstraint,
-  renameColumn as renameInTable,
-  takeOverIndex,
-} from "./change_table.ts";
+import { changeColumn, keysFirst, renameColumn as renameInTable } from "./change_table.ts";
 import { findObject, getKey, withEntry, withoutEntries } from "./declared_schema.ts";
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
-import { addConstraints, finishTable, getTable, type TableFold } from "./table_fold.ts";
-import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import {
+  addConstraints,
+  finishTable,
+  foldConstraint,
+  getTable,
+  type TableFold,
+} from "./table_fold.ts";
+import {
+  changeTable,
   dropColumn,
   dropUnsupported,
   moveTable,
   renameColumn,
   renameTable,
-} from "./table_changes.ts";
+  type SchemaDraft,
+} from "./schema_draft.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
-
-function foldAddConstraint(fold: TableFold, constraint: TableConstraint): void {
-  const { reader, pending } = fold;
-  const table = getTable(fold);
-  if (constraint.kind === "not_null") {
-    const column = table.columns.find(({ name }) => name === constraint.columns[0].name);
-    if (column !== undefined) column.notNull = true;
-    return;
-  }
-  const added = constraint.usesIndex
-    ? takeOverIndex(table, reader, constraint)
-    : readConstraint(reader, constraint);
-  if (added !== undefined) pending.push(added);
-}
 
 /** Detaches the sequence of a serial column whose default became an ordinary one. */
 function releaseSequence(schema: SchemaDraft, key: string | undefined): void {
@@ -97,7 +83,7 @@ function foldAction(fold: TableFold, action: AlterAction): void {
       return isThere ? undefined : addColumn(fold, action.column);
     }
     case "add_constraint":
-      return foldAddConstraint(fold, action.constraint);
+      return foldConstraint(fold, action.constraint);
     case "drop_column":
       return dropColumn(schema, key, action.name, action.cascades);
     case "drop_constraint":

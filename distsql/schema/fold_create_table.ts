@@ -3,12 +3,12 @@ import { readColumn } from "../syntax/column_definition.ts";
 import { isTableConstraint, readTableConstraint } from "../syntax/table_constraint.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
-import { type PendingConstraint, readConstraint } from "./change_table.ts";
+import type { PendingConstraint } from "./change_table.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
-import { addConstraints, finishTable, type TableFold } from "./table_fold.ts";
-import { readPart, toObjectName } from "./read_object.ts";
-import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
+import { addConstraints, finishTable, foldConstraint, type TableFold } from "./table_fold.ts";
+import { toObjectName } from "./read_object.ts";
+import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 
 /**
  * Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE
@@ -84,9 +84,7 @@ export function foldCreateTable(
   for (const [from, to] of reader.listIn(open)) {
     if (reader.key(from) === "LIKE") copyColumns(fold, from, to);
     else if (isTableConstraint(reader, from)) {
-      const constraint = readConstraint(reader, readTableConstraint(reader, from, to));
-      if (constraint) fold.pending.push(constraint);
-      else changeColumn(schema, fold.key, readPart(reader, to - 1), { notNull: true });
+      foldConstraint(fold, readTableConstraint(reader, from, to));
     } else addColumn(fold, readColumn(reader, from, to));
   }
   const checks = fold.pending.filter((one) => one.type === "check");

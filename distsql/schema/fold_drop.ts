@@ -8,8 +8,13 @@ import {
   withoutEntries,
 } from "./declared_schema.ts";
 import { toObjectName } from "./read_object.ts";
-import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
-import { dropColumn, dropTables, dropViewsOn } from "./table_changes.ts";
+import {
+  changeAllColumns,
+  dropColumn,
+  dropTables,
+  dropViewsOn,
+  type SchemaDraft,
+} from "./schema_draft.ts";
 
 function dropIndexes(schema: SchemaDraft, names: readonly ObjectName[]): void {
   schema.tables = mapValues(schema.tables, (table) => {

@@ -13,8 +13,13 @@ import {
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseRelationName, isRelationName, nameKeys } from "./names.ts";
 import { readPart, toObjectName, type WrittenName } from "./read_object.ts";
-import { changeTable, type SchemaDraft } from "./schema_draft.ts";
-import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
+import {
+  changeTable,
+  rekeySequence,
+  rekeyView,
+  renameTable,
+  type SchemaDraft,
+} from "./schema_draft.ts";
 import type { TableConstraintType, TableIndex } from "./table_schema.ts";
 
 /** Applies CREATE INDEX; an index without a name gets PostgreSQL's generated one. */

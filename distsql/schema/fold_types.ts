@@ -1,5 +1,5 @@
-import { readLiteral } from "../../sql/quote.ts";
 import { readName } from "../../sql/sql_name.ts";
+import { quoteLiteral, readLiteral } from "../../sql/quote.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredColumn,
@@ -10,7 +10,7 @@ import {
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
-import { readPart, toObjectName } from "./read_object.ts";
+import { readLabel, readPart, toObjectName } from "./read_object.ts";
 import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 
@@ -96,6 +96,13 @@ function renameValue(
   if (old === undefined || label === undefined || found.labels.includes(label)) return;
   const labels = found.labels.map((one) => one === old ? label : one);
   schema.enums = withEntry(schema.enums, { ...found, labels });
+  changeAllColumns(
+    schema,
+    (column) =>
+      column.defaultEnums?.includes(getKey(found)) && readLabel(column.default) === old
+        ? { ...column, default: quoteLiteral(label) }
+        : column,
+  );
 }
 
 function addValue(

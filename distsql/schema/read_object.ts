@@ -41,3 +41,14 @@ export function readNameLiteral(reader: StatementReader, at: number): QualifiedN
   const name = readName(inner, 0);
   return name.end === inner.size && name.end > 0 ? name : undefined;
 }
+
+/** Returns the text of an expression that is a single string literal, with or without a cast. */
+export function readLabel(expression: string | undefined): string | undefined {
+  if (expression === undefined) return undefined;
+  const reader = parseStatement(expression);
+  const isPlain = reader.size === 1 || (reader.is(1, "::") && reader.nameEnd(2) === reader.size);
+  if (isPlain) return readLiteral(reader.token(0));
+  const isCast = reader.is(0, "CAST", "(") && reader.is(3, "AS") &&
+    reader.nameEnd(4) + 1 === reader.size;
+  return isCast ? readLiteral(reader.token(2)) : undefined;
+}

@@ -1,5 +1,11 @@
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import { addConstraint, type PendingConstraint } from "./change_table.ts";
+import type { TableConstraint } from "../syntax/table_constraint.ts";
+import {
+  addConstraint,
+  type PendingConstraint,
+  readConstraint,
+  takeOverIndex,
+} from "./change_table.ts";
 import {
   type DeclaredColumn,
   type DeclaredTable,
@@ -26,6 +32,21 @@ export interface TableFold {
 /** Returns the table in its current state. */
 export function getTable({ schema, key }: TableFold): DeclaredTable {
   return schema.tables.get(key)!;
+}
+
+/** Adds a table constraint to the pending ones; NOT NULL is applied at once. */
+export function foldConstraint(fold: TableFold, constraint: TableConstraint): void {
+  const { reader, pending } = fold;
+  const table = getTable(fold);
+  if (constraint.kind === "not_null") {
+    const column = table.columns.find(({ name }) => name === constraint.columns[0].name);
+    if (column !== undefined) column.notNull = true;
+    return;
+  }
+  const added = constraint.usesIndex
+    ? takeOverIndex(table, reader, constraint)
+    : readConstraint(reader, constraint);
+  if (added !== undefined) pending.push(added);
 }
 
 /** Completes a foreign key: with the schema, and with the primary key if it names no columns. */
@@ -55,7 +76,6 @@ export function addConstraints(fold: TableFold, names: Map<number, string>): voi
   const { schema, reader } = fold;
   for (const one of fold.pending) {
     const table = getTable(fold);
-    if (table === undefined) return;
     const choose = hasIndex(one.type) ? chooseKeyName : chooseConstraintName;
     const name = addConstraint(
       table,

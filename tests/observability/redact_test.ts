@@ -49,6 +49,14 @@ Deno.test("isSensitiveKey() knows secrets by name, in any spelling", () => {
   for (const key of PLAIN_KEYS) assertFalse(isSensitiveKey(key), key);
 });
 
+Deno.test("isSensitiveKey() knows the names of the line that ends an invocation as its expressions judge them", () => {
+  for (const name of ["operation", "duration_ms", "status"]) {
+    assertFalse(isSensitiveKey(name), name);
+    // another spelling of the name is judged by the expressions
+    assertFalse(isSensitiveKey(name.toUpperCase()), name);
+  }
+});
+
 Deno.test("isSensitiveKey() takes further names, whole and in any case", () => {
   const more = new Set(["iban"]);
   assert(isSensitiveKey("IBAN", more));

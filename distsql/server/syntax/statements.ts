@@ -1,11 +1,11 @@
-import { explainMissing } from "../../../env/optional_package.ts";
-import { TESTING_PACKAGES } from "./optional_packages.ts";
 import {
   child,
   children,
   definitions,
   findNodes,
   getText,
+  loadPgQuery,
+  type PgQuery,
   strings,
   type SyntaxNode,
 } from "./syntax_tree.ts";
@@ -70,15 +70,6 @@ export class SqlSyntaxError extends Error {
 
 /** Function that splits a text into statements; throws {@link SqlSyntaxError}. */
 export type StatementParser = (sql: string) => Statement[];
-
-/** Used parts of libpg-query. */
-interface PgQuery {
-  loadModule(): Promise<void>;
-  parseSync(sql: string): { stmts?: SyntaxNode[] };
-  scanSync(
-    sql: string,
-  ): { tokens: { start: number; end: number; text: string; tokenName: string }[] };
-}
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -208,22 +199,22 @@ function toSyntaxError(error: unknown): SqlSyntaxError {
 
 function parseNodes(pgQuery: PgQuery, sql: string): readonly SyntaxNode[] {
   try {
-    return pgQuery.parseSync(sql).stmts ?? [];
+    return pgQuery.parse(sql);
   } catch (error) {
     throw toSyntaxError(error);
   }
 }
 
 function scanTokens(pgQuery: PgQuery, sql: string): SqlToken[] {
-  let scanned: ReturnType<PgQuery["scanSync"]>;
+  let scanned: ReturnType<PgQuery["scan"]>;
   try {
-    scanned = pgQuery.scanSync(sql);
+    scanned = pgQuery.scan(sql);
   } catch (error) {
     // the scanner does not report what is wrong with a text, the parser does
     parseNodes(pgQuery, sql);
     throw toSyntaxError(error);
   }
-  return scanned.tokens
+  return scanned
     .filter((token) => token.tokenName !== "SQL_COMMENT" && token.tokenName !== "C_COMMENT")
     .map(({ start, end, text, tokenName }) => ({ start, end, text, name: tokenName }));
 }
@@ -278,10 +269,7 @@ function parseStatements(pgQuery: PgQuery, sql: string): Statement[] {
  * @returns A synchronous parser.
  */
 export async function loadStatementParser(): Promise<StatementParser> {
-  const pgQuery = await import("libpg-query").catch(
-    explainMissing(TESTING_PACKAGES, "libpg-query", "startDistSqlServer()"),
-  ) as unknown as PgQuery;
-  await pgQuery.loadModule();
+  const pgQuery = await loadPgQuery("startDistSqlServer()");
   return (sql) => parseStatements(pgQuery, sql);
 }
 

@@ -1,3 +1,5 @@
+import { explainMissing } from "../../../env/optional_package.ts";
+import { TESTING_PACKAGES } from "./optional_packages.ts";
 import { qualify } from "../../../sql/quote.ts";
 
 /**
@@ -60,4 +62,31 @@ export function definitions(nodes: readonly SyntaxNode[]): Map<string, SyntaxNod
 /** Formats a relation's name as SQL, quoted. */
 export function relationName(relation: SyntaxNode): string {
   return qualify(getText(relation, "schemaname") || undefined, getText(relation, "relname"));
+}
+
+/** PostgreSQL's own parser. */
+export interface PgQuery {
+  /** Returns a node for each statement, with its tree in `stmt`. */
+  parse(sql: string): readonly SyntaxNode[];
+  /** Returns the tokens and comments of a text. Their places are in bytes. */
+  scan(sql: string): readonly { start: number; end: number; text: string; tokenName: string }[];
+}
+
+/**
+ * Loads libpg-query.
+ *
+ * @param caller What needs it, for the error if it is not installed.
+ */
+export async function loadPgQuery(caller: string): Promise<PgQuery> {
+  const parser = await import("libpg-query").catch(
+    explainMissing(TESTING_PACKAGES, "libpg-query", caller),
+  );
+  await parser.loadModule();
+  return {
+    parse(sql) {
+      const statements: readonly object[] = parser.parseSync(sql).stmts ?? [];
+      return statements as readonly SyntaxNode[];
+    },
+    scan: (sql) => parser.scanSync(sql).tokens,
+  };
 }

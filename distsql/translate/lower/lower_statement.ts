@@ -13,10 +13,9 @@ import { parseStatement, StatementReader } from "../../../sql/statement_reader.t
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import { lowerAlterTable } from "./alter_table.ts";
-import { lowerCasts } from "./enum_casts.ts";
+import { checkLabels, lowerCasts } from "./enum_expressions.ts";
 import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts";
 import { lowerCreateTable } from "./enum_column.ts";
-import { checkLabels } from "./enum_labels.ts";
 import { checkOrder, findOrderUses } from "./enum_order.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./serial.ts";

@@ -1,11 +1,17 @@
+import { keywordSet } from "../../../sql/list_words.ts";
 import { quoteNameAt, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
+import { TokenEdits } from "../../../sql/token_edits.ts";
+import {
+  type ActionOf,
+  type AlterAction,
+  inRunOrder,
+  readAlterActions,
+} from "../../syntax/alter_action.ts";
 import { asyncTableAt } from "../../syntax/statement_table.ts";
 import type { DistSqlStep, StatementTranslation } from "../context/translation.ts";
 import { translateAddColumn } from "./add_column.ts";
 import { translateAddConstraint } from "./add_constraint.ts";
-import { translateAlterColumn } from "./alter_column.ts";
-import { type AlterAction, inRunOrder, readAlterActions } from "../../syntax/alter_action.ts";
 import {
   type AlterResult,
   type AlterScope,
@@ -13,8 +19,10 @@ import {
   step,
   validateStep,
 } from "./alter_target.ts";
-import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
-import { keywordSet } from "../../../sql/list_words.ts";
+import { translateType } from "./column_type.ts";
+import { normalizeCache, normalizeIdentity } from "./identity.ts";
+import { findTable, isInPrimaryKey, isKey, isPrimaryKey } from "./known_table.ts";
+import { dropNotNull, notNullSteps } from "./not_null.ts";
 
 /** Options of a view that protect rows: ALTER TABLE also applies to views. */
 const VIEW_OPTIONS: ReadonlySet<string> = keywordSet(
@@ -205,4 +213,72 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
   const splits = actions.some(({ result }) => result && "steps" in result);
   const ordered = splits ? inRunOrder(actions) : actions;
   emitResults(ordered.map(({ result }) => result), target, getLead(reader), guard, t);
+}
+
+const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
+
+/**
+ * Translates SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which required a recreation before the
+ * provider supported them.
+ */
+function keepSince(keep: string, t: StatementTranslation): AlterResult {
+  if (t.can("column_defaults")) return { keep };
+  return void t.refuse("alter-column-recreate", "ALTER COLUMN");
+}
+
+/**
+ * Translates a change of type, which requires a recreation with a type that the provider supports.
+ */
+function changeType(
+  { column: { name: column }, valueAt: typeAt, to }: ActionOf<"alter_column">,
+  { reader, target, t }: AlterScope,
+): undefined {
+  const end = reader.findEnd(AFTER_TYPE, typeAt, to);
+  const type = translateType(reader, typeAt, end, t, column);
+  if (type.isJson && isKey(target.known, column)) {
+    t.refuse("index-json-key", `column ${column} of type ${type.name} in a key`, type.name);
+  }
+  t.refuse("alter-column-type", `a change of column ${column}`);
+}
+
+/**
+ * Translates ALTER COLUMN of an existing table.
+ */
+function translateAlterColumn(
+  action: ActionOf<"alter_column">,
+  scope: AlterScope,
+): AlterResult {
+  const { column, change, valueAt, from, to } = action;
+  const { reader, target, t } = scope;
+  const text = reader.text(from, to);
+  const edits = new TokenEdits(reader);
+  switch (change) {
+    case "type":
+      return changeType(action, scope);
+    case "set_expression":
+      return void t.refuse("alter-column-type", `a change of column ${column.name}`);
+    case "set_not_null":
+      if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "SET NOT NULL");
+      t.apply("set-not-null");
+      return notNullSteps(column, undefined, target, t);
+    case "drop_not_null":
+      if (!t.can("column_defaults")) return keepSince(text, t);
+      t.warn("drop-not-null");
+      return dropNotNull(text, column, target);
+    case "set_default":
+    case "drop_default":
+      return keepSince(text, t);
+    case "add_identity":
+      normalizeIdentity(edits, valueAt - 1, to, t);
+      break;
+    default: {
+      const at = column.end;
+      const setsStorage = reader.is(at, "SET", "STATISTICS") ||
+        reader.is(at, "SET", "COMPRESSION") || reader.is(at, "SET", "(") ||
+        reader.is(at, "RESET", "(");
+      if (setsStorage) return void t.warn("table-settings");
+      normalizeCache(edits, at, to, "identity-cache", t);
+    }
+  }
+  return { keep: edits.isEmpty ? text : edits.apply(from, to) };
 }

@@ -4,12 +4,16 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createRestApiEvent } from "../../../testing/mod.ts";
 import { type ServedFunction, startStageServer } from "../../support/stage_server.ts";
+import { createRandom } from "../../support/random.ts";
+import { testSeed } from "../../support/seed.ts";
 import { writeFiles } from "../../support/temp_folder.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import { createTestProject } from "./fixtures/project.ts";
 
 const MAIN = new URL("../../../cli/main.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../../deno.json", import.meta.url).pathname;
+/** `TRELLIS_FULL_TESTS=1` also kills sessions at any moment of their start. */
+const KILLS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20 : 1;
 const FILE = "src/functions/api/plain.get.ts";
 const FUNCTION = "fixture-dev-Plain";
 
@@ -95,7 +99,8 @@ export const handler = defineQueueHandler()(() => {});
     return JSON.parse(JSON.parse(result));
   }
 
-  async function start() {
+  /** Starts a session. It is ready when its promise settles, and may be stopped before. */
+  function launch() {
     const child = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", MAIN, "dev", "--stage", "dev", "--project", project.root],
       env: { ...shell, NO_COLOR: "1" },
@@ -111,8 +116,8 @@ export const handler = defineQueueHandler()(() => {});
       }
       ready.resolve();
     });
-    await ready.promise;
     return {
+      ready: ready.promise,
       text: () => text,
       async stop(signal: "SIGKILL" | "SIGTERM"): Promise<number> {
         child.kill(signal);
@@ -123,7 +128,8 @@ export const handler = defineQueueHandler()(() => {});
   }
 
   try {
-    const session = await start();
+    const session = launch();
+    await session.ready;
     await t.step("a call runs here, with the variables and the role of the function", async () => {
       assertStringIncludes(session.text(), "fixture-dev is answered by this machine: 1 function");
       assertStringIncludes(session.text(), "fixture-dev-InVpc: runs in a VPC");
@@ -147,11 +153,20 @@ export const handler = defineQueueHandler()(() => {});
     await t.step("the deployed code answers after a kill", async () => {
       await session.stop("SIGKILL");
       assertEquals(await invoke(), { release: "deployed" });
+      const random = createRandom(testSeed);
+      for (let kill = 1; kill < KILLS; kill++) {
+        const ms = random.below(4_500);
+        const next = launch();
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        await next.stop("SIGKILL");
+        assertEquals(await invoke(), { release: "deployed" }, `killed after ${ms} ms`);
+      }
     });
     await t.step(
       "the next session takes over, and restores code and alias in the end",
       async () => {
-        const next = await start();
+        const next = launch();
+        await next.ready;
         assertEquals(
           await invoke().then((body) => (body as { release: string }).release),
           "edited",

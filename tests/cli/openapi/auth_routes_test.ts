@@ -73,6 +73,12 @@ Deno.test("addAuthRoutes() describes every route of every plugin in a valid docu
     parameters: { name: string; required?: boolean }[];
   };
   assertEquals(parameters.find(({ name }) => name === "token")?.required, true);
+  // what the schemas of the routes take: fields of a union, and optional fields that are not null
+  const info = document.paths["/auth/account-info"].get as { parameters: { name: string }[] };
+  assert(info.parameters.some(({ name }) => name === "accountId"));
+  const mail = JSON.stringify(document.paths["/auth/send-verification-email"].post);
+  assertStringIncludes(mail, '"format":"email"');
+  assertStringIncludes(mail, '"callbackURL":{"type":"string"');
   assertEquals(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
 });
 

@@ -51,7 +51,25 @@ const CASES:
     ["ADD VALUE after no label", MOOD, "ALTER TYPE mood ADD VALUE 'so' AFTER 'no'", [
       "type-enum-label",
     ]],
-    ["RENAME VALUE", MOOD, "ALTER TYPE mood RENAME VALUE 'sad' TO 'low'", ["type-enum-change"]],
+    ["RENAME VALUE with rows and a default", MOOD, "ALTER TYPE mood RENAME VALUE 'sad' TO 'low'", [
+      `ALTER TABLE "t" DROP CONSTRAINT "t_m_enum";`,
+      `ALTER TABLE "t" ALTER COLUMN "m" SET DEFAULT 'low';`,
+      `UPDATE "t" SET "m" = 'low' WHERE "m" = 'sad';`,
+      `ALTER TABLE "t" ADD CONSTRAINT "t_m_enum" CHECK ("m" IN ('low', 'ok')) NOT VALID;`,
+      `ALTER TABLE ASYNC "t" VALIDATE CONSTRAINT "t_m_enum";`,
+    ]],
+    [
+      "RENAME VALUE of a label that the default of a text column still has",
+      `${MOOD} ALTER TABLE t ALTER m TYPE text;`,
+      "ALTER TYPE mood RENAME VALUE 'sad' TO 'low'",
+      [`ALTER TABLE "t" ALTER COLUMN "m" SET DEFAULT 'low';`],
+    ],
+    [
+      "RENAME VALUE of a label that a view uses",
+      `${MOOD} CREATE VIEW v AS SELECT id FROM t WHERE m = 'sad';`,
+      "ALTER TYPE mood RENAME VALUE 'sad' TO 'low'",
+      ["type-enum-change"],
+    ],
     ["RENAME TO", MOOD, "ALTER TYPE mood RENAME TO feeling; ALTER TABLE t ADD COLUMN n feeling", [
       "ALTER TABLE t ADD COLUMN n text;",
       "ALTER TABLE t ADD CONSTRAINT t_n_enum CHECK (n IN ('sad', 'ok')) NOT VALID;",
