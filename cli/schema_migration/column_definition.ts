@@ -2,6 +2,7 @@ import { is, SQL } from "drizzle-orm";
 import { type PgColumn, PgDialect, type PgSequenceOptions } from "drizzle-orm/pg-core";
 import { encodeColumn } from "../../database/session/column_codec.ts";
 import { getSqlType } from "../../database/session/drizzle_table.ts";
+import { toParameterText } from "../../database/session/parameter_text.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { findEnum } from "./declared_objects.ts";
 
@@ -53,8 +54,7 @@ function renderValue(value: unknown, column: PgColumn): string {
   if (typeof sent === "number" || typeof sent === "bigint" || typeof sent === "boolean") {
     return String(sent);
   }
-  if (sent instanceof Date) return quoteLiteral(sent.toISOString());
-  return quoteLiteral(typeof sent === "string" ? sent : JSON.stringify(sent));
+  return quoteLiteral(toParameterText(sent) ?? "null");
 }
 
 function renderGenerated(column: PgColumn): string {

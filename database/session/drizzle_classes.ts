@@ -20,6 +20,11 @@ interface NewCore {
   readonly PgAsyncTransaction: typeof Transaction;
 }
 
+/** What 1.0 has and 0.45 has not. */
+interface NewDrizzle {
+  defineRelations(tables: Record<string, unknown>): Record<string, unknown>;
+}
+
 /** The class of clients. */
 export const PgDatabase: typeof Database = isDrizzleOne
   ? (core as unknown as NewCore).PgAsyncDatabase
@@ -55,9 +60,8 @@ export function readRelations(schema: Record<string, unknown> | undefined): Rela
 }
 
 function readNewRelations(schema: Record<string, unknown>): unknown {
-  const { defineRelations } = drizzle as unknown as {
-    readonly defineRelations: (tables: Record<string, unknown>) => Record<string, unknown>;
-  };
+  // not destructured, because bundlers then keep the whole module
+  const defineRelations = (drizzle as unknown as NewDrizzle).defineRelations;
   const tables = Object.entries(schema).filter(([, value]) => isTable(value));
   const others = Object.entries(schema).filter(([, value]) => isRelations(value));
   return { ...defineRelations(Object.fromEntries(tables)), ...Object.fromEntries(others) };

@@ -48,9 +48,10 @@ export function createCodecs(
   castTypes: readonly string[] = [],
 ): object | undefined {
   if (!isDrizzleOne) return undefined;
-  const { genericPgCodecs, refineGenericPgCodecs } = core as unknown as NewCore;
+  // not destructured, because bundlers then keep the whole module
+  const genericPgCodecs = (core as unknown as NewCore).genericPgCodecs;
   const names = [...CONVERTING_CODECS, ...ARRAYS, ...Object.keys(genericPgCodecs), ...castTypes];
-  return refineGenericPgCodecs(
+  return (core as unknown as NewCore).refineGenericPgCodecs(
     Object.fromEntries(
       names.map((name) => [name, createCodec(name, genericPgCodecs[name] ?? {}, cast)]),
     ),
