@@ -29,6 +29,7 @@ const LONGEST: readonly string[] = [
   "faults",
   "doc_examples_test.ts",
   "cli/dev/page_system_test.ts",
+  "cli/database/rollback_test.ts",
   "distsql/recreate/killed_system_test.ts",
   "cli/database/clone_killed_system_test.ts",
   "database/migrations/processes_system_test.ts",

@@ -121,9 +121,15 @@ export class Terraform {
       try {
         return await running;
       } catch (error) {
-        const [, id] = LOCKED.exec((error as Error).message) ?? [];
-        if (id === undefined) throw error;
-        if (!isUnlocking) throw new ConfigurationError(describeLock(error as Error));
+        const lock = readLock(error as Error);
+        if (lock === undefined) throw error;
+        const { id, who, created } = lock;
+        if (!isUnlocking) {
+          throw new ConfigurationError(
+            `The state is locked by ${who} since ${created}: another Terraform is running, or it was killed. ` +
+              "Wait for its end. If there is none, run the command again with --unlock",
+          );
+        }
         await this.#run(["force-unlock", "-no-color", "-force", id], "force-unlock");
       }
     }
@@ -199,15 +205,15 @@ export class Terraform {
 const LOCKING: readonly string[] = ["plan", "apply"];
 /** Seconds in which a Terraform that goes on after its deployment was killed usually ends. */
 const LOCK_SECONDS = 120;
-/** What Terraform says about a lock, with its id. */
-const LOCKED = /acquiring the state lock[^]*?\bID: +(\S+)/;
 
-function describeLock({ message }: Error): string {
-  const [who = "somebody", created = "an unknown time"] = ["Who", "Created"].map((name) =>
-    new RegExp(`^ *${name}: +(.+)`, "m").exec(message)?.[1]
+/** Reads what Terraform says about a lock; `undefined` for another error. */
+function readLock({ message }: Error): { id: string; who: string; created: string } | undefined {
+  if (!message.includes("acquiring the state lock")) return undefined;
+  const [id, who = "somebody", created = "an unknown time"] = ["ID", "Who", "Created"].map((name) =>
+    message.split("\n").map((line) => line.trim()).find((line) => line.startsWith(`${name}:`))
+      ?.slice(name.length + 1).trim()
   );
-  return `The state is locked by ${who} since ${created}: another Terraform is running, or it was killed. Wait for ` +
-    "its end. If there is none, run the command again with --unlock";
+  return id === undefined ? undefined : { id, who, created };
 }
 
 /** A line that `-json` prints. */

@@ -22,6 +22,7 @@ import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
+import { withEnv } from "../../support/with_env.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import {
   buildSchema,
@@ -410,20 +411,13 @@ Deno.test(
         });
         await runMigrations(target);
         await write({ "0002_drop.sql": "ALTER TABLE notes DROP COLUMN body;" });
-        Deno.env.set("ROLLBACK_URL", url);
+        const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL", "--json"];
         const run = (...args: string[]) =>
-          runInProcess(
-            [
-              "db",
-              ...args,
-              "--migrations",
-              migrationsFolder,
-              "--url-env",
-              "ROLLBACK_URL",
-              "--json",
-            ],
-            { commands: [dbMigrate, dbRollback], cwd: migrationsFolder },
-          );
+          withEnv({ ROLLBACK_URL: url }, () =>
+            runInProcess(["db", ...args, ...options], {
+              commands: [dbMigrate, dbRollback],
+              cwd: migrationsFolder,
+            }));
         const wrong = await run("migrate", "--retain", "soon");
         assertStringIncludes(wrong.stdout, "--retain must be a number of days or hours");
         const kept = await run("migrate", "--retain", "7d");
