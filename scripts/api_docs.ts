@@ -48,10 +48,14 @@ export function readDocFaults(text: string, root: string): DocFault[] {
 }
 
 /**
- * Files whose private types may appear in public types: the types in `auth/tables/columns.ts` are short names for drizzle's
- * column builders, which is what a reader has to look up.
+ * Files whose private types may appear in public types: they are short names for drizzle's column builders, and for its clients by
+ * version, which is what a reader has to look up.
  */
-const EXEMPT_FILES: ReadonlySet<string> = new Set(["auth/tables/columns.ts"]);
+const EXEMPT_FILES: ReadonlySet<string> = new Set([
+  "auth/tables/columns.ts",
+  "database/session/drizzle_client.ts",
+  "database/session/transaction.ts",
+]);
 
 /** A public symbol that names a private type. */
 export interface PrivateType {
