@@ -511,6 +511,13 @@ export interface operations {
         };
     };
     accountInfo: {
+        parameters: {
+            query?: {
+                accountId?: string;
+                userId?: string;
+                useAccountCookie?: true;
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -615,7 +622,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The new email address to set must be a valid email address */
+                    /**
+                     * Format: email
+                     * @description The new email address to set must be a valid email address
+                     */
                     newEmail: string;
                     /** @description The URL to redirect to after email verification */
                     callbackURL?: string;
@@ -666,36 +676,8 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description New session token if other sessions were revoked */
-                        token?: string | null;
-                        user: {
-                            /** @description The unique identifier of the user */
-                            id: string;
-                            /**
-                             * Format: email
-                             * @description The email address of the user
-                             */
-                            email: string;
-                            /** @description The name of the user */
-                            name: string;
-                            /**
-                             * Format: uri
-                             * @description The profile image URL of the user
-                             */
-                            image?: string | null;
-                            /** @description Whether the email has been verified */
-                            emailVerified: boolean;
-                            /**
-                             * Format: date-time
-                             * @description When the user was created
-                             */
-                            createdAt: string;
-                            /**
-                             * Format: date-time
-                             * @description When the user was last updated
-                             */
-                            updatedAt: string;
-                        };
+                        token: string | null;
+                        user: components["schemas"]["AuthUser"];
                     };
                 };
             };
@@ -714,9 +696,9 @@ export interface operations {
                 "application/json": {
                     /** @description The callback URL to redirect to after the user is deleted */
                     callbackURL?: string;
-                    /** @description The user's password. Required if session is not fresh */
+                    /** @description The password of the user is required to delete the user */
                     password?: string;
-                    /** @description The deletion verification token */
+                    /** @description The token to delete the user is required */
                     token?: string;
                 };
             };
@@ -804,10 +786,7 @@ export interface operations {
                     /** @description The user ID associated with the account */
                     userId?: string;
                 } | {
-                    /**
-                     * @description Select the current OAuth account from its signed cookie
-                     * @enum {unknown}
-                     */
+                    /** @description Select the current OAuth account from its signed cookie */
                     useAccountCookie: true;
                     /** @description The user ID associated with the account */
                     userId?: string;
@@ -990,10 +969,7 @@ export interface operations {
                     /** @description The user ID associated with the account */
                     userId?: string;
                 } | {
-                    /**
-                     * @description Select the current OAuth account from its signed cookie
-                     * @enum {unknown}
-                     */
+                    /** @description Select the current OAuth account from its signed cookie */
                     useAccountCookie: true;
                     /** @description The user ID associated with the account */
                     userId?: string;
@@ -1034,7 +1010,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The email address of the user to send a password reset email to */
+                    /**
+                     * Format: email
+                     * @description The email address of the user to send a password reset email to
+                     */
                     email: string;
                     /** @description The URL to redirect the user to reset their password. If the token isn't valid or expired, it'll be redirected with a query parameter `?error=INVALID_TOKEN`. If the token is valid, it'll be redirected with a query parameter `?token=VALID_TOKEN */
                     redirectTo?: string;
@@ -1209,15 +1188,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
+                     * Format: email
                      * @description The email to send the verification email to
-                     * @example user@example.com
                      */
                     email: string;
-                    /**
-                     * @description The URL to use for email verification callback
-                     * @example https://example.com/callback
-                     */
-                    callbackURL?: string | null;
+                    /** @description The URL to use for email verification callback */
+                    callbackURL?: string;
                 };
             };
         };
@@ -1258,7 +1234,10 @@ export interface operations {
                     password: string;
                     /** @description Callback URL to use as a redirect for email verification */
                     callbackURL?: string;
-                    /** @description If this is false, the session will not be remembered. Default is `true`. */
+                    /**
+                     * @description If this is false, the session will not be remembered. Default is `true`.
+                     * @default true
+                     */
                     rememberMe?: boolean;
                 };
             };
@@ -1327,6 +1306,7 @@ export interface operations {
                     additionalParams?: {
                         [key: string]: string;
                     };
+                    /** @description Additional data to be passed through the OAuth flow */
                     additionalData?: {
                         [key: string]: unknown;
                     };
@@ -1413,36 +1393,8 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        /** @description Authentication token for the session */
-                        token?: string | null;
-                        user: {
-                            /** @description The unique identifier of the user */
-                            id: string;
-                            /**
-                             * Format: email
-                             * @description The email address of the user
-                             */
-                            email: string;
-                            /** @description The name of the user */
-                            name: string;
-                            /**
-                             * Format: uri
-                             * @description The profile image URL of the user
-                             */
-                            image?: string | null;
-                            /** @description Whether the email has been verified */
-                            emailVerified: boolean;
-                            /**
-                             * Format: date-time
-                             * @description When the user was created
-                             */
-                            createdAt: string;
-                            /**
-                             * Format: date-time
-                             * @description When the user was last updated
-                             */
-                            updatedAt: string;
-                        };
+                        token: string | null;
+                        user: components["schemas"]["AuthUser"];
                     };
                 };
             };
@@ -1530,7 +1482,7 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        user?: components["schemas"]["AuthUser"];
+                        status: boolean;
                     };
                 };
             };
@@ -1557,9 +1509,8 @@ export interface operations {
             200: {
                 content: {
                     "application/json": {
-                        user: components["schemas"]["AuthUser"];
-                        /** @description Indicates if the email was verified successfully */
                         status: boolean;
+                        user?: components["schemas"]["AuthUser"] | null;
                     };
                 };
             };
