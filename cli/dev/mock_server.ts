@@ -9,10 +9,10 @@ import { ConfigurationError, ValidationError } from "../../errors/http_errors.ts
 import { answerRequest } from "../../testing/gateway/answer_request.ts";
 import { createRouteTable, type LocalRoute } from "../../testing/gateway/route_table.ts";
 import { defineApiHandler } from "../../validation/define_api_handler.ts";
-import type { InputOptions } from "../../validation/read_input.ts";
 import { createMultipartParser } from "../../validation/multipart.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { JsonSchema } from "../../validation/openapi/json_schema.ts";
+import type { InputOptions } from "../../validation/read_input.ts";
 import { sortRoutes } from "../discovery/function_files.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { createRecorder } from "./functions/recorder.ts";
@@ -186,6 +186,33 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
     return () => ({ statusCode: status, headers: { ...sent, "Content-Type": type }, body });
   }
 
+  function resolve(schema: JsonSchema): JsonSchema {
+    return typeof schema.$ref === "string" ? $defs[schema.$ref.split("/").at(-1)!] : schema;
+  }
+
+  /** Returns the options that read a body. Bodies of other types than JSON and forms are not read. */
+  function createBody(
+    { content = {}, required }: NonNullable<DescribedOperation["requestBody"]>,
+  ): Pick<InputOptions, "schema" | "bodyParser"> {
+    const json = content["application/json"]?.schema;
+    if (json !== undefined) return { schema: required ? toZod(json) : toZod(json).optional() };
+    const bodyParser = createMultipartParser();
+    const form = content[bodyParser.mediaType]?.schema;
+    if (form === undefined) return {};
+    const { properties = {}, required: names = [] } = resolve(form) as {
+      properties?: Record<string, JsonSchema>;
+      required?: readonly string[];
+    };
+    const fields = Object.entries(properties).map(([name, schema]) => {
+      const { type, items } = resolve(schema) as { type?: string; items?: JsonSchema };
+      const isList = type === "array";
+      const isFile = resolve(isList ? items ?? {} : schema).format === "binary";
+      const file = isList ? z.array(z.file()) : z.file();
+      return [name, isFile ? file : toZod(schema), names.includes(name)] as const;
+    });
+    return { bodyParser, schema: toFields(fields) };
+  }
+
   function createRoute(method: string, path: string, operation: DescribedOperation): LocalRoute {
     const { operationId, parameters = [], requestBody, responses } = operation;
     const place = `${method} ${path}`;
@@ -205,7 +232,7 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
         required === true,
       ]));
     };
-    const body = attempt("request body", () => requestBody && createBody(requestBody, toZod));
+    const body = attempt("request body", () => requestBody && createBody(requestBody));
     const answers = new Map(
       Object.entries(responses).map(([status, response]) => [
         Number(status),
@@ -246,33 +273,6 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
     );
   }
   return sortRoutes(routes);
-}
-
-/** Returns the options that read a request's body. Bodies of other types than JSON and forms are not read. */
-function createBody(
-  { content = {}, required }: NonNullable<DescribedOperation["requestBody"]>,
-  toZod: (schema: JsonSchema) => z.ZodType,
-): Pick<InputOptions, "schema" | "bodyParser"> {
-  const parser = createMultipartParser();
-  const isMultipart = parser.mediaType in content;
-  const schema = (content["application/json"] ?? content[parser.mediaType])?.schema;
-  if (schema === undefined) return {};
-  if (!isMultipart) return { schema: required ? toZod(schema) : toZod(schema).optional() };
-  const { properties = {}, required: names = [] } = schema as {
-    properties?: Record<string, JsonSchema>;
-    required?: readonly string[];
-  };
-  return {
-    bodyParser: parser,
-    schema: toFields(
-      Object.entries(properties).map(([name, field]) => [
-        name,
-        // a file is no text
-        JSON.stringify(field).includes('"format":"binary"') ? z.unknown() : toZod(field),
-        names.includes(name),
-      ]),
-    ),
-  };
 }
 
 /** Creates the schema of values that arrive as texts: `"5"` fits a number, `"true"` a boolean. */

@@ -4,10 +4,10 @@ import { renderCdn } from "./cdn_file.ts";
 import { readsChanges } from "./change_consumers.ts";
 import { renderDeadLetterAlarms } from "./dead_letter_alarms.ts";
 import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
-import { isRoute, renderFunction, renderFunctionUrl } from "./function_file.ts";
+import { renderFunction, renderFunctionUrl } from "./function_file.ts";
 import { type Expression, type HclBlock, type HclValue, renderFile } from "./hcl.ts";
 import { renderHttpApi } from "./http_api_file.ts";
-import { type InfraFunction, type Problem, type TerraformVariable } from "./infra_plan.ts";
+import type { InfraFunction, Problem, TerraformVariable } from "./infra_plan.ts";
 import {
   findJobErrors,
   findJobWarnings,

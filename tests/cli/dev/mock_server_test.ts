@@ -173,13 +173,21 @@ Deno.test("startMockServer() takes the example of a schema, and forms with files
     .meta({ id: "Photo", examples: [{ size: 7, title: "me" }] });
   const { operation } = defineApiHandler({
     ...QUIET,
-    schema: z.object({ photo: z.file(), size: z.coerce.number<number>().max(9) }),
+    schema: z.object({
+      photo: z.file().meta({ id: "Image" }),
+      others: z.array(z.file()),
+      size: z.coerce.number<number>().max(9),
+    }).meta({ id: "PhotoForm" }),
     bodyParser: createMultipartParser(),
     responses: { 201: Photo },
   })(() => ({ statusCode: 500, body: "" }));
   await withMock(build({ method: "POST", path: "/photos", operation }), async ({ url }) => {
     const form = new FormData();
     form.set("photo", new File(["x"], "x.png", { type: "image/png" }));
+    form.set("size", "5");
+    const incomplete = await fetch(`${url}/photos`, { method: "POST", body: form });
+    assertEquals(Object.keys((await incomplete.json()).errors), ["others"]);
+    form.set("others", new File(["y"], "y.png", { type: "image/png" }));
     for (const [size, status] of [["5", 201], ["50", 400]] as const) {
       form.set("size", size);
       const response = await fetch(`${url}/photos`, { method: "POST", body: form });
