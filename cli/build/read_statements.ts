@@ -18,7 +18,7 @@ export interface ManifestStatement {
 export interface ManifestFacts {
   /** Its declared statements, and those of this package that it uses. */
   readonly statements: readonly ManifestStatement[];
-  /** Queries whose SQL is only known when they run: `listNotes (src/queries/notes.ts:12)`. */
+  /** Queries, and uses of this package, whose SQL is only known when they run: `listNotes (src/queries/notes.ts:12)`. */
   readonly unchecked: readonly string[];
 }
 

@@ -50,46 +50,24 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
 /** Functions of `createAccountMails` that send a mail. */
 const ACCOUNT_MAIL = /^(?:send|on)[A-Z]/;
 
+const ALL: readonly DatabaseOperation[] = [Select, Insert, Update, Delete];
+
 /** Functions of this package that use other tables of it. */
-const TABLE_FUNCTIONS: Readonly<
-  Record<
-    string,
-    {
-      readonly feature: string;
-      readonly tables: readonly string[];
-      readonly operations: readonly DatabaseOperation[];
-    }
-  >
-> = {
-  createTransactionStore: {
-    feature: "idempotency",
-    tables: [IDEMPOTENCY_TABLE],
-    operations: [Select, Insert, Update, Delete],
-  },
-  createLeaseStore: {
-    feature: "idempotency",
-    tables: [IDEMPOTENCY_TABLE],
-    operations: [Select, Insert, Update, Delete],
-  },
+const TABLE_FUNCTIONS: Readonly<Record<string, Pick<OwnUse, "feature" | "operations">>> = {
+  createTransactionStore: { feature: "idempotency", operations: { [IDEMPOTENCY_TABLE]: ALL } },
+  createLeaseStore: { feature: "idempotency", operations: { [IDEMPOTENCY_TABLE]: ALL } },
   removeExpiredRecords: {
     feature: "idempotency",
-    tables: [IDEMPOTENCY_TABLE],
-    operations: [Select, Delete],
+    operations: { [IDEMPOTENCY_TABLE]: [Select, Delete] },
   },
-  createConnectionStore: {
-    feature: "sockets",
-    tables: [SUBSCRIPTION_TABLE],
-    operations: [Select, Insert, Update, Delete],
-  },
+  createConnectionStore: { feature: "sockets", operations: { [SUBSCRIPTION_TABLE]: ALL } },
   createConnectionTickets: {
     feature: "sockets",
-    tables: [SUBSCRIPTION_TABLE],
-    operations: [Select, Insert, Delete],
+    operations: { [SUBSCRIPTION_TABLE]: [Select, Insert, Delete] },
   },
   defineChangeStreamHandler: {
     feature: "change streams",
-    tables: [POSITIONS_TABLE, PARTS_TABLE],
-    operations: [Select, Insert, Update, Delete],
+    operations: { [POSITIONS_TABLE]: ALL, [PARTS_TABLE]: ALL },
   },
 };
 
@@ -99,8 +77,8 @@ const WORKFLOW_USES: Readonly<
 > = {
   start: { [WORKFLOWS_TABLE]: [Insert] },
   job: {
-    [WORKFLOWS_TABLE]: [Select, Insert, Update, Delete],
-    [ENTRIES_TABLE]: [Select, Insert, Update, Delete],
+    [WORKFLOWS_TABLE]: ALL,
+    [ENTRIES_TABLE]: ALL,
   },
   get: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Select] },
   signalWorkflow: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Insert] },
@@ -207,12 +185,8 @@ export function listOwnUses(fn: LoadedFunction): OwnUse[] {
     member: name,
     reason: `${name} (${fn.getPlace(node).file})`,
   }));
-  const others = calls.flatMap(({ member, reason }): OwnUse[] => {
-    if (!Object.hasOwn(TABLE_FUNCTIONS, member)) return [];
-    const { feature, tables, operations } = TABLE_FUNCTIONS[member];
-    const byTable = Object.fromEntries(tables.map((table) => [table, operations]));
-    return [{ feature, use: member, reason, operations: byTable }];
-  });
+  const others = calls.filter(({ member }) => Object.hasOwn(TABLE_FUNCTIONS, member))
+    .map(({ member, reason }): OwnUse => ({ use: member, reason, ...TABLE_FUNCTIONS[member] }));
   const workflows = [
     ...listWorkflowMembers(fn),
     ...calls.filter(({ member }) =>

@@ -324,7 +324,8 @@ async function replay(
       const step = first.get(probe) ?? findCulprit(transaction, probe);
       // a part of this package has several statements
       const isNamed = breaks.some((found) =>
-        found.function === probe.fn && found.statement === probe.name && found.line === step.line
+        found.function === probe.fn && found.statement === probe.name &&
+        found.place === probe.place && found.line === step.line
       );
       if (isNamed) continue;
       breaks.push({
