@@ -229,7 +229,7 @@ function logPlan(output: Output, plan: readonly DryRunMigration[], isFull: boole
 }
 
 /** Logs a message of the runner: statements as progress, other messages as lines. */
-function logProgress(output: Output, message: string): void {
+export function logProgress(output: Output, message: string): void {
   const at = message.indexOf(": statement ");
   const statement = at < 0 ? null : /^: statement (\d+) of (\d+): (.*)$/.exec(message.slice(at));
   if (statement !== null) {

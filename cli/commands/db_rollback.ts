@@ -7,6 +7,7 @@ import {
 import { migrationOptions } from "../database/database_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { count } from "../terminal/generated_report.ts";
+import { logProgress } from "./db_migrate.ts";
 
 /** The command `trellis db rollback`. */
 export const dbRollback: Command = {
@@ -70,8 +71,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
       await confirmRemote(context, `Roll back ${count(tags.length, "migration")}`, {
         Target: database,
       });
-      const logger = (message: string) => output.note(message);
+      const logger = (message: string) => logProgress(output, message);
       await runMigrationFolder({ ...target, logger }, () => plan.folder);
+      output.endProgress();
       for (const { label, name } of kept) output.line(`${output.yellow("kept")} ${label}: ${name}`);
     }
     const words = tags.length === 0

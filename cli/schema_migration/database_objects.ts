@@ -110,6 +110,9 @@ export function compareObjects(have: DatabaseObjects, want: DatabaseObjects): Ob
     .filter((each) => each.have !== each.want);
 }
 
+/** Literals, and words and names with the point that makes them a qualifier. */
+const TOKENS = /'[^']*'|\d[\w.]*|(?:[^\W\d]\w*|"[^"]*")(\.(?=[\w"]))?/g;
+
 /**
  * Returns the objects for a comparison of servers of different versions, which print the queries of
  * views with and without the names of tables.
@@ -119,7 +122,7 @@ export function toPortable(objects: DatabaseObjects): DatabaseObjects {
     [...objects].map(([label, definition]) => [
       label,
       /^(?:view|rule) /.test(label)
-        ? definition.replace(/\s+/g, " ").replace(/\b\w+\.(?=[\w"])|"[^"]+"\.(?=[\w"])/g, "")
+        ? definition.replace(/\s+/g, " ").replace(TOKENS, (token, point) => point ? "" : token)
         : definition,
     ]),
   );

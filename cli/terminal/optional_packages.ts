@@ -9,7 +9,7 @@ export const CLI_PACKAGES = {
   "@aws-sdk/client-lambda": "^3",
   "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
-  "fflate": "^0.8.2",
+  "fflate": "^0.8.3",
   "swagger-ui-dist": "^5.35.0",
   "yaml": "^2.9.1",
   "ws": "^8.23.0",

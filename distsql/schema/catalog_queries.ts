@@ -12,7 +12,7 @@ export function tableQuery(where: string): string {
     `WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${where}`;
 }
 
-/** Query for the columns of a table. */
+/** Query for the columns of a table. PGlite 0.5.17 adds an option of its own, which no other server takes. */
 export function columnsQuery(oid: string): string {
   return `SELECT a.attname::text AS name, format_type(a.atttypid, ` +
     `a.atttypmod) AS type, a.attnotnull AS not_null, ` +
@@ -24,7 +24,8 @@ export function columnsQuery(oid: string): string {
     `CASE WHEN a.attstorage <> t.typstorage THEN a.attstorage::text END AS storage, ` +
     `nullif(a.attcompression::text, '') AS compression, ` +
     `nullif(a.attstattarget, -1)::int AS statistics, ` +
-    `array_to_json(a.attoptions)::text AS options ` +
+    `(SELECT json_agg(o)::text FROM unnest(a.attoptions) o ` +
+    `WHERE o NOT LIKE 'pg\\_attver=%') AS options ` +
     `FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid ` +
     `LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum ` +
     `LEFT JOIN pg_collation co ON co.oid = a.attcollation LEFT ` +
