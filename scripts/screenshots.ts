@@ -11,6 +11,7 @@ import type { Page } from "puppeteer-core";
 import { JOBS_MIGRATION_SQL } from "../jobs/migration.ts";
 import { createTestProject } from "../tests/cli/dev/fixtures/project.ts";
 import { launchBrowser } from "../tests/support/browser.ts";
+import { WORKFLOWS_MIGRATION_SQL } from "../workflows/migration.ts";
 
 const FIGURES = new URL("../docs/figures/", import.meta.url);
 
@@ -21,6 +22,7 @@ const PROJECT = {
     insert into notes values (1, 'Milk'), (2, 'Bread'), (3, 'Call Ada'), (4, 'Book the train');
     insert into tags values (1, 'shopping'), (2, 'shopping'), (4, 'travel');`,
   "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
+  "migrations/0003_workflows.sql": WORKFLOWS_MIGRATION_SQL,
   "src/database.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
 import { getRequiredEnv } from "@trellis/fn/env";
 export { DatabaseOperation } from "@trellis/fn/database";
@@ -40,10 +42,44 @@ export const remind = defineJob({
   if (attempts++ === 0) throw new Error("The mail server is busy");
   logInfo("reminder sent");
 });`,
+  "src/workflows.ts": `import { defineWorkflow } from "@trellis/fn/workflows";
+import * as z from "zod";
+export const ship = defineWorkflow({ name: "ship", input: z.object({ title: z.string() }) })(
+  async function ship({ step, sleep, input }) {
+    await sleep(1);
+    return await step("print label", () => ({ label: input.title }));
+  },
+);
+let attempts = 0;
+export const order = defineWorkflow({ name: "order", input: z.object({ title: z.string() }) })(
+  async function order({ step, waitFor, child, input }) {
+    await step("reserve", { undo: () => {} }, () => input.title);
+    const retry = { maxAttempts: 3, baseDelaySeconds: 1, maxDelaySeconds: 1 };
+    await step("send bill", { retry, undo: () => {} }, () => {
+      if (attempts++ === 0) throw new Error("The mail server is busy");
+    });
+    const paid = await waitFor("paid", { timeoutSeconds: 86400, schema: z.object({ cents: z.number() }) });
+    const shipped = await child(ship, input);
+    return { ...paid, ...shipped };
+  },
+);`,
+  "src/functions/api/orders.post.ts":
+    `import { defineApiHandler, reply } from "@trellis/fn/validation";
+import * as z from "zod";
+import { getDb } from "../../database.ts";
+import { order } from "../../workflows.ts";
+export const handler = defineApiHandler({ schema: z.object({ title: z.string() }) })(
+  async function postOrder({ body }) {
+    await order.start(await getDb(), body);
+    return reply(202);
+  },
+);
+`,
   "src/functions/schedule/jobs_relay.ts": `import { defineJobRelayHandler } from "@trellis/fn/jobs";
 import { getDb } from "../../database.ts";
 import { remind } from "../../jobs.ts";
-export const handler = defineJobRelayHandler({ getDb, jobs: [remind] });`,
+import { order, ship } from "../../workflows.ts";
+export const handler = defineJobRelayHandler({ getDb, jobs: [remind, order.job, ship.job] });`,
   "src/functions/api/reminders.post.ts":
     `import { defineApiHandler, reply } from "@trellis/fn/validation";
 import * as z from "zod";
@@ -87,7 +123,7 @@ const addNote = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOp
 export const handler = defineApiHandler({ schema: z.object({ title: z.string().min(1) }) })(
   async function postNote({ body }) {
     await addNote(body.title);
-    return reply(201, { title: body.title });
+    return reply(201);
   },
 );
 `,
@@ -124,10 +160,42 @@ async function showJobs(page: Page): Promise<void> {
   await page.waitForSelector("#panel-jobs .detail .spans");
 }
 
+/** Starts workflows, pays one and cancels one, and opens the one that is paid and has a child. */
+async function showWorkflows(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    for (const title of ["Milk", "Bread", "Call Ada"]) {
+      const headers = { "Content-Type": "application/json" };
+      const body = JSON.stringify({ title });
+      await fetch("/orders", { method: "POST", headers, body });
+    }
+  });
+  await page.click("#tab-workflows");
+  const item = (at: string) => `#panel-workflows .list > li:${at}`;
+  await page.waitForSelector(`${item("last-child")} .sign-in`);
+  await page.click(`${item("nth-last-child(2)")} .sign-in`);
+  await page.waitForFunction(
+    `document.querySelectorAll("#panel-workflows .badge").length === 3 && [...document.querySelectorAll("#panel-workflows .badge")].some((each) => each.textContent === "cancelled")`,
+  );
+  await page.click(`${item("last-child")} .row`);
+  await page.waitForFunction(
+    `document.querySelector("#panel-workflows input[type=text]")?.value === "paid"`,
+  );
+  await page.type("#panel-workflows textarea", '{ "cents": 250 }');
+  await page.click("#panel-workflows form .primary");
+  await page.waitForFunction(
+    `[...document.querySelectorAll("#panel-workflows .badge")].map((each) => each.textContent).sort().join() === "cancelled,done,done,running"`,
+  );
+  await page.waitForFunction(
+    `document.querySelector("#panel-workflows .detail:not([hidden])").textContent.includes("Output")`,
+  );
+  await page.evaluate("scrollTo(0, 0)");
+}
+
 const PICTURES = [
   ["local_page", 860, showRequest],
   ["local_table", 480, showTable],
   ["local_jobs", 620, showJobs],
+  ["local_workflows", 820, showWorkflows],
 ] as const;
 
 const project = await createTestProject(PROJECT);

@@ -342,7 +342,7 @@ export async function withJobsDatabase<T>(
   const { database: settings } = await readProjectConfig(context);
   const { target, release } = findDatabaseOrLocal(
     { options, settings, env: process.env, root },
-    "Use the tab Jobs of its page, or stop it first",
+    `Use the tab ${feature === "jobs" ? "Jobs" : "Workflows"} of its page, or stop it first`,
   );
   const { config, label } = target;
   try {

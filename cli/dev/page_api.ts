@@ -22,6 +22,7 @@ import type { MigrationWatch } from "./local_migrations.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
+import { changePageWorkflow, listPageWorkflows, readPageWorkflow } from "./page_workflows.ts";
 import { REFERENCE_PATH, sendReference } from "./reference.ts";
 import type { Call, DevEvent, LogLine, Recorder, SentMail } from "./functions/recorder.ts";
 import type { RecordedStatement } from "./functions/statement_recorder.ts";
@@ -153,6 +154,10 @@ async function act(
   if (area === "jobs" && action !== undefined) {
     return await changePageJob(requireDatabase(source), source.recorder.calls, name, action);
   }
+  if (area === "workflows" && action !== undefined) {
+    const config = requireDatabase(source);
+    return await changePageWorkflow(config, name, action, () => readJson(request));
+  }
   throw new NotFoundError("Page not found");
 }
 
@@ -175,9 +180,15 @@ async function read(
   if (area === "jobs") {
     const config = requireDatabase(source);
     const { calls } = source.recorder;
-    if (name === undefined) return await listPageJobs(config, calls, params.get("state") ?? "");
+    if (name === undefined) return await listPageJobs(config, calls, params);
     const job = await readPageJob(config, calls, name);
     return { ...job, logs: describeErrors(source, job.logs) };
+  }
+  if (area === "workflows") {
+    const config = requireDatabase(source);
+    return name === undefined
+      ? await listPageWorkflows(config, params)
+      : await readPageWorkflow(config, name);
   }
   if (area !== "tables") throw new NotFoundError("Page not found");
   const config = requireDatabase(source);
@@ -231,10 +242,15 @@ function findStatement({ recorder }: PageSource, id: string, index: number): Rec
   throw new NotFoundError("The statement does not exist or is no longer kept");
 }
 
+/** Reads the JSON of a request; `undefined` if it is none. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const parsed = parseJson((await readBody(request)).toString("utf8"));
+  return "value" in parsed ? parsed.value : undefined;
+}
+
 /** Reads the change of a row; throws ValidationError if it is invalid. */
 async function readChange(request: IncomingMessage): Promise<RowChange> {
-  const parsed = parseJson((await readBody(request)).toString("utf8"));
-  const { key, column, value } = Object("value" in parsed ? parsed.value : undefined);
+  const { key, column, value } = Object(await readJson(request));
   const isKey = typeof key === "object" && key !== null &&
     Object.values(key).every((part) => typeof part === "string");
   if (isKey && typeof column === "string" && (value === null || typeof value === "string")) {
@@ -246,7 +262,7 @@ async function readChange(request: IncomingMessage): Promise<RowChange> {
 function requireDatabase({ database: { config } }: PageSource): DatabaseConfig {
   if (config !== undefined) return config;
   throw new NotFoundError(
-    "The table browser and jobs are not available for the database in the environment",
+    "The table browser, jobs and workflows are not available for the database in the environment",
   );
 }
 

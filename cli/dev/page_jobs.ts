@@ -11,6 +11,7 @@ import {
   listJobs,
   retryJobs,
 } from "../../jobs/job_admin.ts";
+import { explainTable } from "../../jobs/job_sql.ts";
 import type { Call, LogLine, RecordedSpan } from "./functions/recorder.ts";
 
 /** An attempt of a job in a call that the server has kept. */
@@ -45,19 +46,18 @@ const CHANGES = {
  * Lists the last jobs, without their payloads.
  *
  * @param calls The calls that the server has kept, the newest first.
- * @param state Only jobs in this state; empty for all.
+ * @param params The filter: `state` and `name`; empty for all.
  * @throws {ValidationError} If there is no such state.
  */
 export async function listPageJobs(
   config: DatabaseConfig,
   calls: readonly Call[],
-  state: string,
+  params: URLSearchParams,
 ): Promise<PageJob[]> {
-  const known = JOB_STATES.find((each) => each === state);
-  if (state !== "" && known === undefined) {
-    throw new ValidationError(`state must be one of ${JOB_STATES.join(", ")}`);
-  }
-  const jobs = await listJobs(await getDrizzleClient(config), { state: known, limit: 100 });
+  const filter = readWorkFilter(params, JOB_STATES);
+  const jobs = await listJobs(await getDrizzleClient(config), filter).catch((error) => {
+    throw explainTable(error);
+  });
   return jobs.map((job) => ({ ...job, runs: findRuns(calls, job.id) }));
 }
 
@@ -73,7 +73,7 @@ export async function readPageJob(
   calls: readonly Call[],
   id: string,
 ): Promise<PageJobDetails> {
-  const job = await getJob(await getDrizzleClient(config), checkId(id));
+  const job = await getJob(await getDrizzleClient(config), checkWorkId(id, "job"));
   if (job === undefined) throw new NotFoundError("The job does not exist");
   const logs = calls.toReversed().flatMap(({ logs }) =>
     // an attempt has the job's id as the id of its request
@@ -117,7 +117,7 @@ export async function changePageJob(
 ): Promise<PageJobDetails> {
   if (!Object.hasOwn(CHANGES, change)) throw new NotFoundError("Page not found");
   const db = await getDrizzleClient(config);
-  const changed = await CHANGES[change as keyof typeof CHANGES](db, [checkId(id)]);
+  const changed = await CHANGES[change as keyof typeof CHANGES](db, [checkWorkId(id, "job")]);
   const job = await readPageJob(config, calls, id);
   if (changed.length === 0) {
     throw new ValidationError(`The job is ${job.state}, so it was not changed`);
@@ -125,7 +125,31 @@ export async function changePageJob(
   return job;
 }
 
-function checkId(id: string): string {
+/**
+ * Reads the filter of a list of jobs or workflows.
+ *
+ * @param params `state` and `name`; empty for all.
+ * @param states The known states.
+ * @throws {ValidationError} If there is no such state.
+ */
+export function readWorkFilter<State extends string>(
+  params: URLSearchParams,
+  states: readonly State[],
+): { readonly state?: State; readonly name?: string; readonly limit: number } {
+  const text = params.get("state") ?? "";
+  const state = states.find((each) => each === text);
+  if (text !== "" && state === undefined) {
+    throw new ValidationError(`state must be one of ${states.join(", ")}`);
+  }
+  return { state, name: params.get("name") || undefined, limit: 100 };
+}
+
+/**
+ * Returns the id of a job or workflow.
+ *
+ * @throws {NotFoundError} If it is not an id.
+ */
+export function checkWorkId(id: string, what: "job" | "workflow"): string {
   if (UUID.test(id)) return id;
-  throw new NotFoundError("The job does not exist");
+  throw new NotFoundError(`The ${what} does not exist`);
 }

@@ -1,4 +1,4 @@
-import { ask, byId, el } from "./dom.js";
+import { ask, block, byId, el } from "./dom.js";
 import { fill, openView, renderEmpty, renderPager, renderRow, renderTable } from "./parts.js";
 
 const panel = byId("panel-accounts");
@@ -29,7 +29,7 @@ function showAccounts({ users, userCount, organizations, events }) {
       return openAccounts();
     }),
     ...organizations === undefined ? [] : renderOrganizations(organizations),
-    ...events === undefined ? [] : [el("h2", {}, "Events"), renderRecords("Events", events)],
+    ...events === undefined ? [] : [el("h2", {}, "Events"), renderRecords("Events", events, "")],
   );
 }
 
@@ -70,11 +70,11 @@ function showDetails(place, id) {
   return fill(place, async () => {
     const { user, sessions, accounts } = await ask(`accounts/${encodeURIComponent(id)}`);
     return [
-      renderRecords("User", [user]),
+      block(user, "User"),
       el("h3", {}, "Sessions"),
-      renderRecords("Sessions", sessions),
+      renderRecords("Sessions", sessions, ""),
       el("h3", {}, "Sign-in methods"),
-      renderRecords("Sign-in methods", accounts),
+      renderRecords("Sign-in methods", accounts, ""),
     ];
   });
 }
@@ -99,7 +99,7 @@ function renderOrganizations(organizations) {
 }
 
 /** Renders records with the columns that have a value. */
-function renderRecords(label, records) {
+function renderRecords(label, records, caption = label) {
   const columns = [
     ...new Set(
       records.flatMap((record) =>
@@ -109,7 +109,7 @@ function renderRecords(label, records) {
   ];
   if (columns.length === 0) return el("p", { class: "dim" }, "None");
   const rows = records.map((record) => columns.map((name) => getText(record[name])));
-  return renderTable(label, columns, rows);
+  return renderTable(caption, columns, rows, label);
 }
 
 function getText(value) {

@@ -8,6 +8,7 @@ import { resetCalls, showCall } from "./requests.js";
 import { resetSent, showSent } from "./sent.js";
 import { renderBad } from "./parts.js";
 import { onOpen } from "./tabs.js";
+import { openWorkflows } from "./workflows.js";
 
 const REFERENCE = "/_trellis/reference";
 let state;
@@ -106,6 +107,7 @@ onOpen("data", () => {
 });
 onOpen("accounts", () => void openAccounts());
 onOpen("jobs", () => void openJobs());
+onOpen("workflows", () => void openWorkflows());
 let shownDocument = "";
 onOpen("api", async () => {
   const panel = byId("panel-api");

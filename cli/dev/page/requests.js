@@ -230,7 +230,7 @@ export function renderBars(spans, whole) {
   return chart;
 }
 
-/** Creates a list of spans in the order of their starts, each with its bar and duration. */
+/** Creates a list of spans in the order of their starts, each with its bar and its duration, or `time`, and `notes`. */
 export function renderSpans({ spans, durationMs = 1 }) {
   const whole = Math.max(durationMs, 1, ...spans.map((span) => span.startMs + span.durationMs));
   const depths = new Map();
@@ -250,9 +250,9 @@ export function renderSpans({ spans, durationMs = 1 }) {
       el(
         "li",
         { class: SPAN_LOOKS[span.status] },
-        el("span", { class: "name" }, `${"· ".repeat(getDepth(span))}${span.name}`),
+        el("span", { class: "name" }, `${"· ".repeat(getDepth(span))}${span.name}`, span.notes),
         renderBars([span], whole),
-        el("span", { class: "ms" }, getDuration(span.durationMs)),
+        el("span", { class: "ms" }, span.time ?? getDuration(span.durationMs)),
       )
     ),
   );

@@ -134,7 +134,7 @@ Deno.test(
       assert(html.includes('id="tab-jobs"'));
       assertEquals(
         (await fetch(`${server.url}/_trellis/jobs.js`).then((r) => r.text())).includes(
-          "panel-jobs",
+          "openJobs",
         ),
         true,
       );
