@@ -107,7 +107,11 @@ Deno.test("startMockServer() refuses what the handler refuses, with the same mes
       tag: z.array(z.string()).optional(),
     }),
     schema: z.object({ title: z.string().min(3) }),
-    responses: { 201: z.object({ id: z.uuid() }), 409: z.object({ reason: z.literal("taken") }) },
+    responses: {
+      201: z.object({ id: z.string().regex(/^[A-Z]{3}-[0-9]+$/) }),
+      202: z.object({ id: z.string().regex(/^\w+$/) }),
+      409: z.object({ reason: z.literal("taken") }),
+    },
   };
   const handler = defineApiHandler(input)(() => ({ statusCode: 500, body: "" }));
   const { operation } = defineApiHandler({ ...input, auth: "bearer" })(handler.handler);
