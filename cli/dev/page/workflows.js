@@ -45,7 +45,7 @@ function renderDetails(workflow, open) {
   return [
     el("h3", {}, "Timeline"),
     entries.length === 0
-      ? el("p", { class: "dim" }, "No step has ended yet.")
+      ? el("p", { class: "dim" }, "No steps recorded.")
       : renderTimeline(workflow, open),
     ...form === undefined ? [] : [el("h3", {}, "Send a signal"), form.element],
     el(
