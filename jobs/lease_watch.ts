@@ -1,6 +1,6 @@
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
-import { sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
 import type { JobLease } from "./finish.ts";
@@ -21,6 +21,15 @@ interface StateRow extends Record<string, unknown> {
   id: string;
   state: string;
   fence: number | string;
+}
+
+/**
+ * Builds the statement that looks at jobs that run.
+ *
+ * @param ids At most {@link MAX_IDS} ids.
+ */
+export function buildLook(ids: readonly string[]): PlainSql {
+  return sql`select "id", "state", "fence" from "trellis_jobs" where "id" in (${listIds(ids)})`;
 }
 
 /** Aborts the signals of jobs that were cancelled, or that another worker has leased, while they run. */
@@ -96,8 +105,7 @@ export class LeaseWatch {
   async #check(jobs: readonly WatchedJob[]): Promise<void> {
     const rows = await runSqlRows<StateRow>(
       await this.#getDb(),
-      sql`select "id", "state", "fence" from "trellis_jobs"
-        where "id" in (${listIds(jobs.map(({ lease }) => lease.id))})`,
+      buildLook(jobs.map(({ lease }) => lease.id)),
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
     for (const { lease: { id, fence }, abort } of jobs) {

@@ -1,4 +1,4 @@
-import { getSource, isHttpEvent } from "../core/http/api_event.ts";
+import { getSource, isHttpApiEvent, isHttpEvent } from "../core/http/api_event.ts";
 import { compressResult } from "../core/http/compression.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
@@ -66,7 +66,9 @@ export function createResponder(
   ): ProxyResult {
     const secure = getSecurityHeaders(event);
     const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders, ...secure };
-    return toGatewayResult(event, getSource(event), result, headers);
+    // RFC 9110, section 9.3.2
+    const sent = isHead(event) ? { ...result, body: "", isBase64Encoded: false } : result;
+    return toGatewayResult(event, getSource(event), sent, headers);
   }
 
   return {
@@ -90,4 +92,10 @@ export function createResponder(
       return addHeaders(event, response, String(correlationId), corsHeaders);
     },
   };
+}
+
+/** Checks for a HEAD request. An event that cannot be read is none: its error is answered too. */
+function isHead(event: ApiEvent): boolean {
+  const method = isHttpApiEvent(event) ? event.requestContext?.http?.method : event.httpMethod;
+  return method === "HEAD";
 }

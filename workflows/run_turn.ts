@@ -4,7 +4,7 @@ import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, runSqlRows } from "../database/session/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
 import { hashToUuid } from "../core/digest.ts";
-import { sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { findInCauseChain } from "../errors/cause_chain.ts";
 import { describeFailure } from "../jobs/end_attempt.ts";
 import { insertJobs } from "../jobs/enqueue.ts";
@@ -46,7 +46,7 @@ interface TurnJob {
 }
 
 /** How a workflow ended. */
-interface Ending {
+export interface Ending {
   readonly state: "done" | "failed" | "cancelled" | "stopped";
   readonly output: string | null;
   readonly error: string | null;
@@ -207,24 +207,35 @@ async function enqueueTurn(job: TurnJob, timer: string): Promise<void> {
   });
 }
 
+/**
+ * Builds the statements that remove a workflow, and then its entries.
+ *
+ * @param id The workflow.
+ * @param retentionSeconds Seconds that it is kept after its end.
+ * @param clock Clock of a test.
+ */
+export function buildRemoval(
+  id: string,
+  retentionSeconds: number,
+  clock: Clock | undefined,
+): [workflow: PlainSql, entries: PlainSql] {
+  return [
+    sql`delete from "trellis_workflows" where "id" = ${id}::uuid and "state" in ('done', 'failed', 'cancelled')
+      and "finished_at" <= ${sqlNow(clock)} - (${
+      retentionSeconds - 1
+    })::float8 * interval '1 second'
+      returning "id"`,
+    sql`delete from "trellis_workflow_entries" where "workflow_id" = ${id}::uuid`,
+  ];
+}
+
 /** A workflow that was sent again in the meantime stays: its next end enqueues another removal. */
 async function removeWorkflow(job: TurnJob): Promise<void> {
   const { payload: { id }, clock, definition } = job;
   await write(job, async (tx) => {
     await job.end(tx);
-    const removed = await runSqlRows(
-      tx,
-      sql`delete from "trellis_workflows" where "id" = ${id}::uuid and "state" in ('done', 'failed', 'cancelled')
-      and "finished_at" <= ${sqlNow(clock)} - (${
-        definition.retentionSeconds - 1
-      })::float8 * interval '1 second'
-      returning "id"`,
-    );
-    if (removed.length === 0) return;
-    await runSql(
-      tx,
-      sql`delete from "trellis_workflow_entries" where "workflow_id" = ${id}::uuid`,
-    );
+    const [workflow, entries] = buildRemoval(id, definition.retentionSeconds, clock);
+    if ((await runSqlRows(tx, workflow)).length > 0) await runSql(tx, entries);
   });
 }
 
@@ -245,14 +256,19 @@ async function suspend(job: TurnJob, { record }: Turn): Promise<void> {
 
 /** The code may be corrected before the next turn: from here on, the workflow only goes back. */
 async function beginUndo({ db }: TurnJob, id: string, error: string): Promise<boolean> {
-  const rows = await withDistSqlRetry(() =>
-    runSqlRows(
-      db,
-      sql`update "trellis_workflows" set "mode" = 'undo', "error" = ${error}
-      where "id" = ${id}::uuid and "mode" = 'run' and "state" = 'running' returning "id"`,
-    )
-  );
+  const rows = await withDistSqlRetry(() => runSqlRows(db, buildUndo(id, error)));
   return rows.length > 0;
+}
+
+/**
+ * Builds the statement after which a workflow only goes back.
+ *
+ * @param id The workflow.
+ * @param error Why it failed.
+ */
+export function buildUndo(id: string, error: string): PlainSql {
+  return sql`update "trellis_workflows" set "mode" = 'undo', "error" = ${error}
+      where "id" = ${id}::uuid and "mode" = 'run' and "state" = 'running' returning "id"`;
 }
 
 /** Rolls a transaction back, because the workflow is to be cancelled. */
@@ -277,17 +293,11 @@ async function endWorkflow(
   const removal = await createTurnJob(definition.name, { id, remove: true }, {
     delaySeconds: definition.retentionSeconds,
   });
-  const now = sqlNow(clock);
   try {
     await write(job, async (tx) => {
       await job.end(tx);
       if (isFinal) await writeEntries(tx, id, turn?.record.buffer ?? [], clock);
-      const rows = await runSqlRows(
-        tx,
-        sql`update "trellis_workflows" set "state" = ${state}, "mode" = ${mode}, "output" = ${output}::text,
-        "error" = ${error}::text, "finished_at" = ${isFinal ? now : sql`null::timestamptz`}
-        where "id" = ${id}::uuid and "state" = 'running' and "mode" = ${row.mode} returning "id"`,
-      );
+      const rows = await runSqlRows(tx, buildEnd(row, ending, clock));
       if (rows.length === 0) throw new CancelledMeanwhileError();
       if (!isFinal) return;
       await insertJobs(tx, [removal]);
@@ -304,6 +314,24 @@ async function endWorkflow(
     if (thrown instanceof CancelledMeanwhileError) return false;
     throw thrown;
   }
+}
+
+/**
+ * Builds the statement that ends a workflow. It changes no row if the workflow is to be cancelled.
+ *
+ * @param row The workflow, and how the turn found it.
+ * @param ending How it ends.
+ * @param clock Clock of a test.
+ */
+export function buildEnd(
+  row: Pick<WorkflowRow, "id" | "mode">,
+  { state, mode, output, error }: Ending,
+  clock: Clock | undefined,
+): PlainSql {
+  const finishedAt = state === "stopped" ? sql`null::timestamptz` : sqlNow(clock);
+  return sql`update "trellis_workflows" set "state" = ${state}, "mode" = ${mode}, "output" = ${output}::text,
+        "error" = ${error}::text, "finished_at" = ${finishedAt}
+        where "id" = ${row.id}::uuid and "state" = 'running' and "mode" = ${row.mode} returning "id"`;
 }
 
 const METRICS: Readonly<Record<Ending["state"], string>> = {

@@ -10,7 +10,7 @@ import type { ManifestFacts, StatementFacts } from "./read_statements.ts";
 /**
  * Builds every statement that the functions of a project use, so that no first call in production is
  * refused. The modules run without a database. Statements that a function declares when it is called
- * are not found.
+ * are not found. The statements of this package that they use are recorded.
  *
  * @returns What each function sends to the database, by its name, and why some of it is not known.
  * @throws {ConfigurationError} If statements cannot be built for all values. It names their places.
@@ -19,7 +19,9 @@ export async function checkStatements(
   { root, functions }: Pick<LoadOptions, "root" | "functions">,
 ): Promise<CheckedStatements> {
   const none = { functions: new Map(functions.map(({ name }) => [name, NOTHING])) };
-  if (findSources(root, root, /\bdefine(?:Statement|Query)\(/).length === 0) return none;
+  if (findSources(root, root, /\b(?:getDrizzleClient|define(?:Statement|Query)\()/).length === 0) {
+    return none;
+  }
   const readers = [getModuleUrl(import.meta.url, "./read_statements")];
   const loaded = await loadFunctions({ root, functions, readers }).catch((error: unknown) => {
     if (!(error instanceof ConfigurationError) && !(error instanceof BuildError)) throw error;

@@ -2,21 +2,23 @@ import type { DeclaredStatement } from "../../database/queries/define_statement.
 import { createBuilder, isUsedQuery } from "../grants/query_needs.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
+import { readOwnStatements } from "./own_statements.ts";
 
 /** Statement of a function. */
 export interface ManifestStatement {
+  /** `findNote`; of this package `jobs: enqueue of a job (src/jobs/index_note.ts)` */
   readonly name: string;
-  /** `src/queries/notes.ts:12` */
-  readonly place: string;
+  /** `src/queries/notes.ts:12`; missing for a statement of this package. */
+  readonly place?: string;
   /** Its text with `$1` for the first parameter. */
   readonly sql: string;
 }
 
 /** What a function sends to the database. */
 export interface ManifestFacts {
-  /** Its declared statements. */
+  /** Its declared statements, and those of this package that it uses. */
   readonly statements: readonly ManifestStatement[];
-  /** Queries whose SQL is only known when they run: `listNotes (src/queries/notes.ts:12)`. */
+  /** Queries, and uses of this package, whose SQL is only known when they run: `listNotes (src/queries/notes.ts:12)`. */
   readonly unchecked: readonly string[];
 }
 
@@ -27,7 +29,7 @@ export interface StatementFacts extends ManifestFacts {
 }
 
 /** Builds the statements that a function uses. */
-export function read(fn: LoadedFunction): StatementFacts {
+export async function read(fn: LoadedFunction): Promise<StatementFacts> {
   const builder = createBuilder();
   const problems: Problem[] = [];
   const statements: ManifestStatement[] = [];
@@ -45,5 +47,10 @@ export function read(fn: LoadedFunction): StatementFacts {
     .map(({ value, place }) =>
       `${(value as { queryName: string }).queryName} (${place.file}:${place.line})`
     );
-  return { problems, statements, unchecked };
+  const own = await readOwnStatements(fn);
+  return {
+    problems,
+    statements: [...statements, ...own.statements],
+    unchecked: [...unchecked, ...own.unchecked],
+  };
 }

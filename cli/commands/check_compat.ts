@@ -23,9 +23,10 @@ export const checkCompat: Command = {
     "statement of the release after each, under the role of its function. It names each statement that\n" +
     "breaks, by which migration, and the safe order: expand, deploy, backfill, contract.",
     "The release is a file that trellis build wrote (dist/release.json), or a stage, whose deployments\n" +
-    "record it. Checked are the statements of defineStatement: their names, types, parameters, required\n" +
-    "columns and grants. Of defineQuery and of the package's own statements the granted tables and columns\n" +
-    "are checked; the rest is listed. trellis deploy runs this check before it changes anything.",
+    "record it. Checked are the statements of defineStatement and the package's own (sessions, API keys,\n" +
+    "limits, jobs, workflows, idempotency, change streams, WebSocket connections): their names, types,\n" +
+    "parameters, required columns and grants. Of defineQuery and of better-auth's routes the granted tables\n" +
+    "and columns are checked; the rest is listed. trellis deploy runs this check before it changes anything.",
   ],
   options: [
     {

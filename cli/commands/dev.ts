@@ -8,7 +8,7 @@ import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
 import { groupBy } from "../project/group_by.ts";
-import { readProjectConfig } from "../config/read_project.ts";
+import { readProject, readProjectConfig } from "../config/read_project.ts";
 
 /** The command `trellis dev`. */
 export const dev: Command = {
@@ -32,6 +32,10 @@ export const dev: Command = {
     "With --stage, the calls of a deployed dev or preview stage run here: requests, messages and schedules\n" +
     "of the stage, with the variables and the role of each function. The functions are restored in the\n" +
     "end. If this process is killed, their deployed code answers again.",
+    "With --mock, no function and no database is used: each operation of the OpenAPI document answers with its\n" +
+    "status of success, and with the example of its schema, else a value made of the schema. Requests are\n" +
+    "validated, and credentials are not checked. The header Prefer: code=404 asks for another documented\n" +
+    "status. It needs the package openapi-sampler, and reads the sources once, when it starts.",
     "The server listens on 127.0.0.1 and only accepts requests to localhost. Ctrl-C stops it.",
   ],
   options: [
@@ -52,6 +56,7 @@ export const dev: Command = {
         "(the database in the environment, without migrations).",
     },
     { name: "reset", description: "Delete the local data before starting." },
+    { name: "mock", description: "Answer with examples from the OpenAPI document." },
     {
       name: "logs",
       description: "Print the raw log lines and metrics of the functions.",
@@ -60,6 +65,7 @@ export const dev: Command = {
   examples: [
     ["trellis dev", "serve on http://localhost:8787; the page is at /_trellis"],
     ["trellis dev --port 3000 --reset", "another port, an empty database"],
+    ["trellis dev --mock", "answer with examples, without functions and a database"],
     ["trellis dev --stage dev", "answer the requests of the deployed stage dev here"],
     ["trellis dev --db distsql", "reject SQL that Aurora DSQL does not support"],
     [
@@ -79,6 +85,7 @@ export const dev: Command = {
 async function run(context: CommandContext): Promise<ExitCode> {
   const { root, options, output } = context;
   if (options.stage !== undefined) return await runStage(context);
+  if (options.mock) return await runMock(context);
   const port = readPort(options.port);
   const [{ startDevServer }, { checkAuthTables }] = await Promise.all([
     import("../dev/dev_server.ts"),
@@ -150,10 +157,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
 async function runStage(context: CommandContext): Promise<ExitCode> {
   const { root, options } = context;
   const stage = readStage(options);
-  const local = ["port", "db", "reset"].filter((name) => options[name] !== undefined);
-  if (local.length > 0) {
-    throw new UsageError(`--${local[0]} belongs to the local server: it excludes --stage`);
-  }
+  refuseBeside(options, "stage", ["port", "db", "reset", "mock"], "belongs to the local server");
   // relative paths in functions are based on the project folder
   process.chdir(root);
   const { runOnStage } = await import("../dev/stage/dev_stage.ts");
@@ -162,6 +166,62 @@ async function runStage(context: CommandContext): Promise<ExitCode> {
   } finally {
     await stopEsbuild();
   }
+}
+
+/** Serves the project's OpenAPI document with example values. */
+async function runMock(context: CommandContext): Promise<ExitCode> {
+  const { root, options, output } = context;
+  refuseBeside(options, "mock", ["db", "reset"], "belongs to the local database");
+  const port = readPort(options.port);
+  const [{ buildProjectDocument }, { startMockServer }] = await Promise.all([
+    import("../openapi/project_document.ts"),
+    import("../dev/mock_server.ts"),
+  ]);
+  const { functions, config } = await readProject(context);
+  const { document, findings } = await output.step(
+    "Reading functions",
+    () => buildProjectDocument(root, functions, config),
+  );
+  if (findings.length > 0) {
+    const [{ file, line, message }] = findings;
+    throw new ConfigurationError(
+      `The OpenAPI document is incomplete: ${file}:${line}: ${message}. ` +
+        "trellis generate openapi lists all errors",
+    );
+  }
+  await stopEsbuild();
+  const signals = waitForStopSignal();
+  try {
+    const server = await startMockServer({
+      document,
+      port: port ?? config.dev.port,
+      onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
+      terminal: createTerminal(output, root),
+    });
+    const url = `http://localhost:${server.port}`;
+    output.line();
+    output.line(`The mock of ${output.bold(document.info.title)} runs at ${output.bold(url)}`);
+    output.line(`  operations  ${server.operations}`);
+    output.line("Press Ctrl-C to stop.");
+    output.line();
+    output.result({ command: "dev", url, port: server.port, operations: server.operations });
+    await signals.stopped;
+    await server.stop();
+    return ExitCode.Done;
+  } finally {
+    signals.restore();
+  }
+}
+
+/** Refuses options that have no meaning beside another one. */
+function refuseBeside(
+  options: CommandContext["options"],
+  chosen: string,
+  others: readonly string[],
+  reason: string,
+): void {
+  const given = others.find((name) => options[name] !== undefined);
+  if (given !== undefined) throw new UsageError(`--${given} ${reason}: it excludes --${chosen}`);
 }
 
 /**

@@ -36,6 +36,12 @@ export interface ApiInfra {
    * @default ["method.request.header.Authorization"]
    */
   identitySources?: string[];
+  /**
+   * Adds a HEAD route for each GET route of a function in `api/`: its function is called, and the response has no body. API
+   * Gateway refuses HEAD without such a route. In a REST API each is two more resources of Terraform.
+   * @default false
+   */
+  headRoutes?: boolean;
   /** Maximum number of concurrent requests. */
   throttleBurstLimit?: number;
   /** Maximum steady-state rate in requests per second. */

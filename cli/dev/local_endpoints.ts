@@ -59,6 +59,7 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
     recorder,
     invoker,
     pending,
+    hasHeadRoutes: options.config.infra.api.headRoutes,
     ready: migrations.ready,
   });
   // a session for any user may be created in a local database only

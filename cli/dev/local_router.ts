@@ -17,17 +17,21 @@ export interface LocalMatch {
 /**
  * Creates a router that also finds functions whose files were just added.
  *
+ * @param hasHeadRoutes True if GET routes answer HEAD too.
  * @returns Finds a function; throws `NotFoundError` or `MethodNotAllowedError` if there is none.
  */
 export function createLocalRouter(
   store: FunctionStore,
+  hasHeadRoutes: boolean | undefined,
 ): (method: string, path: string) => Promise<LocalMatch> {
   let builtFrom: readonly FunctionFile[] | undefined;
   let match: (method: string, path: string) => RouteMatch<RoutedFile>;
 
   function lookUp(method: string, path: string): RouteMatch<RoutedFile> {
     const routes = store.routes();
-    if (builtFrom !== routes) match = createRouteTable(routes as readonly RoutedFile[]);
+    if (builtFrom !== routes) {
+      match = createRouteTable(routes as readonly RoutedFile[], hasHeadRoutes);
+    }
     builtFrom = routes;
     return match(method, path);
   }

@@ -27,6 +27,8 @@ export interface RouteHandlerOptions {
   readonly invoker: Invoker;
   /** Registers calls that must end before the server stops. */
   readonly pending: PendingWork;
+  /** True if GET routes answer HEAD too. */
+  readonly hasHeadRoutes: boolean | undefined;
   /** Resolves when functions may use the database. */
   ready(): Promise<void>;
 }
@@ -37,7 +39,7 @@ const STAGE = "local";
 /** Creates the handler that answers requests with the functions of the project. */
 export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   const { environment, store, recorder, invoker, pending, ready } = options;
-  const findFunction = createLocalRouter(store);
+  const findFunction = createLocalRouter(store, options.hasHeadRoutes);
 
   /** Answers a preflight request with the function of the requested method. */
   async function findPreflight(

@@ -43,7 +43,7 @@ const PLUGIN_MODELS: readonly string[] = listWords(`
 `);
 
 /** A use of the auth package. */
-interface AuthUse {
+export interface AuthUse {
   readonly need: AuthNeed;
   readonly why: string;
   readonly place: Place;
@@ -84,7 +84,7 @@ export interface AuthNeeds {
 /** Finds the auth tables that a function needs. */
 export function readAuthNeeds(fn: LoadedFunction): AuthNeeds {
   const setup = readSetup(fn);
-  const uses = listUses(fn);
+  const uses = listAuthUses(fn);
   const hasMails = fn.list("createAccountMails").length > 0;
   const tables = uses.flatMap((use): TableNeed[] => {
     const patterns = setup.hasHooks ? undefined : use.routes;
@@ -146,7 +146,7 @@ function findVariableRoutes(fn: LoadedFunction): Problem[] {
 }
 
 /** Lists the uses of the auth package. */
-function listUses(fn: LoadedFunction): AuthUse[] {
+export function listAuthUses(fn: LoadedFunction): AuthUse[] {
   const { syntax } = fn;
   const handlers = fn.list("defineApiHandler", "defineWebSocketHandler").flatMap(
     ({ args: [options], place }): AuthUse[] => {
@@ -206,10 +206,15 @@ function getNeeds(options: unknown): { readonly organization?: unknown; readonly
 
 type Config = Partial<AuthConfig> & Readonly<Record<string, unknown>>;
 
-function readSetup(fn: LoadedFunction): AuthSetup {
+/** Lists the configurations of sessions and of instances that a function loads. */
+export function listAuthConfigs(fn: LoadedFunction): Config[] {
   const sessions = fn.list("configureSessionAuth", "defineAuth");
-  const configs = [...sessions.map(({ args }) => args[1] as Config), ...listInstanceConfigs(fn)]
+  return [...sessions.map(({ args }) => args[1] as Config), ...listInstanceConfigs(fn)]
     .filter((config) => typeof config === "object" && config !== null);
+}
+
+function readSetup(fn: LoadedFunction): AuthSetup {
+  const configs = listAuthConfigs(fn);
   const tables = new Map<string, AuthTable[]>();
   function add(model: string, value: unknown): void {
     const name = findTableName(value);
@@ -222,7 +227,7 @@ function readSetup(fn: LoadedFunction): AuthSetup {
     add("rateLimit", (options as { table?: unknown } | undefined)?.table);
   }
   return {
-    hasSessions: sessions.length > 0,
+    hasSessions: fn.list("configureSessionAuth", "defineAuth").length > 0,
     tables,
     hasLimits: configs.some(mayLimit),
     isExtended: configs.some(({ plugins, user }) =>

@@ -50,27 +50,24 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
 /** Functions of `createAccountMails` that send a mail. */
 const ACCOUNT_MAIL = /^(?:send|on)[A-Z]/;
 
+const ALL: readonly DatabaseOperation[] = [Select, Insert, Update, Delete];
+
 /** Functions of this package that use other tables of it. */
-const TABLE_FUNCTIONS: Readonly<
-  Record<
-    string,
-    { readonly tables: readonly string[]; readonly operations: readonly DatabaseOperation[] }
-  >
-> = {
-  createTransactionStore: {
-    tables: [IDEMPOTENCY_TABLE],
-    operations: [Select, Insert, Update, Delete],
+const TABLE_FUNCTIONS: Readonly<Record<string, Pick<OwnUse, "feature" | "operations">>> = {
+  createTransactionStore: { feature: "idempotency", operations: { [IDEMPOTENCY_TABLE]: ALL } },
+  createLeaseStore: { feature: "idempotency", operations: { [IDEMPOTENCY_TABLE]: ALL } },
+  removeExpiredRecords: {
+    feature: "idempotency",
+    operations: { [IDEMPOTENCY_TABLE]: [Select, Delete] },
   },
-  createLeaseStore: { tables: [IDEMPOTENCY_TABLE], operations: [Select, Insert, Update, Delete] },
-  removeExpiredRecords: { tables: [IDEMPOTENCY_TABLE], operations: [Select, Delete] },
-  createConnectionStore: {
-    tables: [SUBSCRIPTION_TABLE],
-    operations: [Select, Insert, Update, Delete],
+  createConnectionStore: { feature: "sockets", operations: { [SUBSCRIPTION_TABLE]: ALL } },
+  createConnectionTickets: {
+    feature: "sockets",
+    operations: { [SUBSCRIPTION_TABLE]: [Select, Insert, Delete] },
   },
-  createConnectionTickets: { tables: [SUBSCRIPTION_TABLE], operations: [Select, Insert, Delete] },
   defineChangeStreamHandler: {
-    tables: [POSITIONS_TABLE, PARTS_TABLE],
-    operations: [Select, Insert, Update, Delete],
+    feature: "change streams",
+    operations: { [POSITIONS_TABLE]: ALL, [PARTS_TABLE]: ALL },
   },
 };
 
@@ -80,8 +77,8 @@ const WORKFLOW_USES: Readonly<
 > = {
   start: { [WORKFLOWS_TABLE]: [Insert] },
   job: {
-    [WORKFLOWS_TABLE]: [Select, Insert, Update, Delete],
-    [ENTRIES_TABLE]: [Select, Insert, Update, Delete],
+    [WORKFLOWS_TABLE]: ALL,
+    [ENTRIES_TABLE]: ALL,
   },
   get: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Select] },
   signalWorkflow: { [WORKFLOWS_TABLE]: [Select], [ENTRIES_TABLE]: [Insert] },
@@ -164,33 +161,49 @@ export function listJobUses(fn: LoadedFunction): JobUse[] {
   return [...functions, ...definitions, ...workflows];
 }
 
-/** Lists the tables of this package that a function uses: of jobs, workflows, idempotency, subscriptions, change streams. */
-export function readOwnTableNeeds(fn: LoadedFunction): TableNeed[] {
-  const jobs = listJobUses(fn).map(({ need, reason }) => ({
-    table: JOBS_TABLE,
-    operations: JOB_OPERATIONS[need],
+/** A use of a part of this package that has tables of its own. */
+export interface OwnUse {
+  /** The part: `jobs`. */
+  readonly feature: string;
+  /** What it does there: a {@link JobNeed}, a member of a workflow, or a function of this package. */
+  readonly use: string;
+  /** `listJobs (src/functions/admin.ts)` */
+  readonly reason: string;
+  /** The operations that it needs, by table. */
+  readonly operations: Readonly<Record<string, readonly DatabaseOperation[]>>;
+}
+
+/** Lists the uses of jobs, workflows, idempotency, subscriptions and change streams. */
+export function listOwnUses(fn: LoadedFunction): OwnUse[] {
+  const jobs = listJobUses(fn).map(({ need, reason }): OwnUse => ({
+    feature: "jobs",
+    use: need,
     reason,
+    operations: { [JOBS_TABLE.name]: JOB_OPERATIONS[need] },
   }));
-  const others = fn.syntax.uses.flatMap(({ name, node }) => {
-    if (!Object.hasOwn(TABLE_FUNCTIONS, name)) return [];
-    const { tables, operations } = TABLE_FUNCTIONS[name];
-    const reason = `${name} (${fn.getPlace(node).file})`;
-    return tables.map((table): TableNeed => ({ table: { name: table }, operations, reason }));
-  });
+  const calls = fn.syntax.uses.map(({ name, node }) => ({
+    member: name,
+    reason: `${name} (${fn.getPlace(node).file})`,
+  }));
+  const others = calls.filter(({ member }) => Object.hasOwn(TABLE_FUNCTIONS, member))
+    .map(({ member, reason }): OwnUse => ({ use: member, reason, ...TABLE_FUNCTIONS[member] }));
   const workflows = [
     ...listWorkflowMembers(fn),
-    ...fn.syntax.uses.map(({ name, node }) => ({
-      member: name,
-      reason: `${name} (${fn.getPlace(node).file})`,
-    })).filter(({ member }) =>
+    ...calls.filter(({ member }) =>
       /^[a-z]+Workflows?$/.test(member) && Object.hasOwn(WORKFLOW_USES, member)
     ),
-  ].flatMap(({ member, reason }) =>
-    Object.entries(WORKFLOW_USES[member]).map(([name, operations]): TableNeed => ({
-      table: { name },
-      operations,
-      reason,
-    }))
-  );
+  ].map(({ member, reason }): OwnUse => ({
+    feature: "workflows",
+    use: member,
+    reason,
+    operations: WORKFLOW_USES[member],
+  }));
   return [...jobs, ...workflows, ...others];
+}
+
+/** Lists what a function needs of the tables of {@link listOwnUses}. */
+export function readOwnTableNeeds(fn: LoadedFunction): TableNeed[] {
+  return listOwnUses(fn).flatMap(({ operations: byTable, reason }) =>
+    Object.entries(byTable).map(([name, operations]) => ({ table: { name }, operations, reason }))
+  );
 }

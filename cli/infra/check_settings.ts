@@ -105,6 +105,7 @@ const GROUPS = {
     authorizer: TEXT,
     authorizerTtlSeconds: NUMBER,
     identitySources: TEXTS,
+    headRoutes: FLAG,
     throttleBurstLimit: NUMBER,
     throttleRateLimit: NUMBER,
     minimumCompressionBytes: range(0, 10_485_760),

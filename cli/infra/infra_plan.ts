@@ -73,6 +73,18 @@ export function listRoutes(functions: readonly InfraFunction[]): readonly InfraF
   return functions.flatMap((fn) => fn.routes ?? [fn]);
 }
 
+/** Returns routes with a HEAD route after each GET route whose path has no route for HEAD. */
+export function addHeadRoutes(routes: readonly InfraFunction[]): readonly InfraFunction[] {
+  const others = routes.filter(({ method }) => method === "HEAD" || method === "ANY");
+  const answered = new Set(others.map(({ path }) => path));
+  return routes.flatMap((fn) => {
+    if (fn.method !== "GET" || answered.has(fn.path)) return [fn];
+    // no Terraform name of a function has two underscores in a row
+    const { id, owner = id } = fn;
+    return [fn, { ...fn, method: "HEAD", id: `${id}__head`, owner }];
+  });
+}
+
 /** Lists the headers of API keys of functions, besides the default. */
 export function listApiKeyHeaders(functions: readonly InfraFunction[]): string[] {
   return [...new Set(functions.flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders))].sort();

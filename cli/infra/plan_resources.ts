@@ -3,7 +3,12 @@ import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
 import { type Environments, planEnvironments } from "./environment.ts";
 import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
 import { block, type HclBlock, type HclPart } from "./hcl.ts";
-import { type FunctionEnvironment, type InfraFunction, listRoutes } from "./infra_plan.ts";
+import {
+  addHeadRoutes,
+  type FunctionEnvironment,
+  type InfraFunction,
+  listRoutes,
+} from "./infra_plan.ts";
 import { toIdentifier } from "./names.ts";
 import { DEFAULT_BUS, gatherResources, listQueueBuses, type Resources } from "./resources.ts";
 
@@ -60,7 +65,8 @@ export function planResources(options: PlanOptions): ResourcePlan {
   const ofKind = (kind: InfraFunction["kind"]) => functions.filter((fn) => fn.kind === kind);
   const isHttp = infra.api.type === "http";
   const withUrl = ofKind("api").filter(({ settings }) => settings.url !== undefined);
-  const routes = listRoutes(ofKind("api").filter((fn) => !withUrl.includes(fn)));
+  const ownRoutes = listRoutes(ofKind("api").filter((fn) => !withUrl.includes(fn)));
+  const routes = infra.api.headRoutes ? addHeadRoutes(ownRoutes) : ownRoutes;
   const sockets = ofKind("websocket");
   const queues = gatherResources(ofKind("queue"), Object.keys(infra.queues));
   const topics = gatherResources(ofKind("topic"), Object.keys(infra.topics));

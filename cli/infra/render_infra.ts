@@ -7,12 +7,7 @@ import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { isRoute, renderFunction, renderFunctionUrl } from "./function_file.ts";
 import { type Expression, type HclBlock, type HclValue, renderFile } from "./hcl.ts";
 import { renderHttpApi } from "./http_api_file.ts";
-import {
-  type InfraFunction,
-  listRoutes,
-  type Problem,
-  type TerraformVariable,
-} from "./infra_plan.ts";
+import { type InfraFunction, type Problem, type TerraformVariable } from "./infra_plan.ts";
 import {
   findJobErrors,
   findJobWarnings,
@@ -98,6 +93,19 @@ export function renderInfra(options: PlanOptions): RenderedInfra {
   for (const [name, text] of renderStageFiles(infra, projectName)) {
     files.set(name, `# ${FIRST_LINE}\n\n${text}`);
   }
+  // a HEAD route has the errors of its GET route
+  const errors = [
+    ...checkLimits(functions, projectName, infra),
+    ...checkConsumers(functions, infra.queues),
+    ...checkFailureReports(functions),
+    ...paths.errors,
+    ...authorizers.errors,
+    ...environments.errors,
+    ...findApiErrors(plan, infra),
+    ...findPreflightErrors(plan.routes, getCorsOrigin(plan), infra.api),
+    ...findJobErrors(functions, getEnvironment),
+    ...findMigrationErrors(functions),
+  ];
   return {
     files,
     modules: plan.modules,
@@ -108,18 +116,7 @@ export function renderInfra(options: PlanOptions): RenderedInfra {
     withRole: functions.map(({ name }) => name).filter((name) =>
       Object.values(getEnvironment(name).values).some(isRole)
     ),
-    errors: [
-      ...checkLimits(functions, projectName, infra),
-      ...checkConsumers(functions, infra.queues),
-      ...checkFailureReports(functions),
-      ...paths.errors,
-      ...authorizers.errors,
-      ...environments.errors,
-      ...findApiErrors(plan, infra),
-      ...findPreflightErrors(plan.routes, getCorsOrigin(plan), infra.api),
-      ...findJobErrors(functions, getEnvironment),
-      ...findMigrationErrors(functions),
-    ],
+    errors: [...new Map(errors.map((error) => [error.message, error])).values()],
     warnings: [
       ...authorizers.warnings,
       ...environments.warnings,
@@ -182,7 +179,7 @@ function renderIdempotencyTable(
 }
 
 function listFunctionBlocks(fn: InfraFunction, plan: ResourcePlan): HclBlock[] {
-  const routes = isRoute(fn) && !plan.isHttp ? listRoutes([fn]) : [];
+  const routes = plan.isHttp ? [] : plan.routes.filter(({ id, owner = id }) => owner === fn.id);
   return [
     ...renderFunction(fn, plan),
     ...routes.flatMap((route) => renderRoute(route, plan)),

@@ -10,6 +10,7 @@ export const CLI_PACKAGES = {
   "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
   "fflate": "^0.8.3",
+  "openapi-sampler": "^1.7.9",
   "swagger-ui-dist": "^5.35.0",
   "yaml": "^2.9.1",
   "ws": "^8.23.0",

@@ -38,7 +38,7 @@ interface ProjectSettings extends FunctionNaming {
   readonly functionsDir?: string;
   readonly database?: { readonly migrationsDir?: string };
   readonly infra?: {
-    readonly api?: { readonly authorizer?: string };
+    readonly api?: { readonly authorizer?: string; readonly headRoutes?: boolean };
     readonly websocket?: { readonly authorizer?: string | false };
   };
 }
@@ -129,7 +129,10 @@ export class TestProject {
       const { routes = [] } = await this.load(fn);
       return routes.map(({ method, path }) => ({ ...fn, method, path }));
     }));
-    return createRouteTable(sortRoutes([...this.functions, ...routes.flat()]) as TestRoute[]);
+    return createRouteTable(
+      sortRoutes([...this.functions, ...routes.flat()]) as TestRoute[],
+      this.settings.infra?.api?.headRoutes,
+    );
   }
 
   /** Loads the function of a route, with the operation of the route. */

@@ -25,14 +25,16 @@ export type RouteMatch<R> =
  * of a path.
  *
  * @param routes The functions, the most specific routes first.
+ * @param hasHeadRoutes True if each GET route answers HEAD too, unless the path has a route for it.
  * @returns Finds the route for a method and a path; `allowed` contains the methods of the path and
  * is empty if the path is unknown.
  */
 export function createRouteTable<R extends Pick<LocalRoute, "method" | "path">>(
   routes: readonly R[],
+  hasHeadRoutes = false,
 ): (method: string, path: string) => RouteMatch<R> {
   const table = routes.map((route) => ({ route, ...toPattern(route.path) }));
-  return function match(method: string, path: string): RouteMatch<R> {
+  function find(method: string, path: string): RouteMatch<R> {
     const allowed: string[] = [];
     for (const { route, pattern, names } of table) {
       const found = pattern.exec(path);
@@ -45,6 +47,13 @@ export function createRouteTable<R extends Pick<LocalRoute, "method" | "path">>(
       return { route, parameters: parameters.length === 0 ? null : Object.fromEntries(parameters) };
     }
     return { allowed };
+  }
+
+  return function match(method, path): RouteMatch<R> {
+    const found = find(method, path);
+    if (!hasHeadRoutes || "route" in found) return found;
+    if (method === "HEAD") return find("GET", path);
+    return found.allowed.includes("GET") ? { allowed: [...found.allowed, "HEAD"] } : found;
   };
 }
 

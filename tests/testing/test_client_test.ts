@@ -117,6 +117,12 @@ Deno.test("createTestClient() refuses unknown routes, missing parameters and oth
       ConfigurationError,
       "No function serves DELETE",
     );
+    await assertRejects(
+      () => api.request("HEAD", "/reminders"),
+      ConfigurationError,
+      "No function serves HEAD",
+    );
+    assertEquals((await api.request("HEAD", "/claims")).status, 401);
     for (const id of [undefined, "", "..", "."]) {
       await assertRejects(
         () => api.get("/echo/{id}", { path: { id } }),

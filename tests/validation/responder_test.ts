@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import type { AuthMethodMode } from "../../core/http/auth_method.ts";
 import { setTrustedOriginCheck } from "../../core/http/cors.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
-import { createRestApiEvent } from "../../testing/mod.ts";
+import { NotFoundError } from "../../errors/http_errors.ts";
+import { createAlbEvent, createHttpApiEvent, createRestApiEvent } from "../../testing/mod.ts";
 import { createResponder, type ResponderOptions } from "../../validation/responder.ts";
 
 const HEADERS: readonly Record<string, string>[] = [
@@ -74,3 +75,27 @@ Deno.test("a response has the headers of its own request", () => {
     setTrustedOriginCheck(undefined);
   }
 });
+
+for (const create of [createRestApiEvent, createHttpApiEvent, createAlbEvent]) {
+  Deno.test(`a response to HEAD has the headers, and no body, of one to GET with ${create.name}()`, () => {
+    const { respond, respondToError } = createResponder({});
+    const answer = (method: string) => {
+      const event = create({ method, path: "/" });
+      const result = {
+        statusCode: 200,
+        headers: { "X-One": "1" },
+        body: "AA==",
+        isBase64Encoded: true,
+      };
+      const error = respondToError(new NotFoundError(), { awsRequestId: "id" } as never, event);
+      return [respond(event, result, "id"), error].map(({ body, isBase64Encoded, ...head }) => ({
+        head: { ...head, headers: { ...head.headers, "X-Correlation-Id": undefined } },
+        sent: [body === "", isBase64Encoded === true],
+      }));
+    };
+    const [get, head] = [answer("GET"), answer("HEAD")];
+    assertEquals(head.map((each) => each.head), get.map((each) => each.head));
+    assertEquals(get.map(({ sent }) => sent), [[false, true], [false, false]]);
+    assertEquals(head.map(({ sent }) => sent), [[true, false], [true, false]]);
+  });
+}

@@ -91,11 +91,53 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "trellis dev --mock serves the document without a function and without local data",
+  SERVED,
+  async () => {
+    const project = await createTestProject({
+      ...FILES,
+      "src/functions/api/notes.get.ts": `import { defineApiHandler } from "@trellis/fn/validation";
+import * as z from "zod";
+if (!process.env.NEVER_SET) throw new Error("the function was loaded");
+export const handler = defineApiHandler({
+  auth: "bearer",
+  querySchema: z.object({ limit: z.coerce.number<number>().max(50) }),
+  responseSchema: z.object({ title: z.string().meta({ examples: ["Milk"] }) }),
+})(() => ({ title: "real" }));
+`,
+    });
+    await project.write("program.ts", PROGRAM);
+    try {
+      const args = ["--mock", "--project", project.root, "--port", "0", "--json"];
+      const child = spawn(`${project.root}/program.ts`, args);
+      const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      const stderr = new Response(child.stderr).text();
+      const result = JSON.parse(await readUntil(stdout, /^\}\n/m));
+      assertEquals([result.error, result.operations], [undefined, 3], result.error);
+      const note = await fetch(`${result.url}/notes?limit=5`);
+      assertEquals([note.status, await note.json()], [200, { title: "Milk" }]);
+      assertEquals((await fetch(`${result.url}/notes?limit=51`)).status, 400);
+      child.kill("SIGTERM");
+      assertEquals((await child.status).code, 0, await stderr);
+      assertEquals(
+        [...Deno.readDirSync(project.root)].some(({ name }) => name === ".trellis"),
+        false,
+      );
+      await stdout.cancel();
+    } finally {
+      await project.clean();
+    }
+  },
+);
+
 Deno.test("trellis dev refuses what it cannot serve, with the exit code", SERVED, async () => {
   const cases: [args: string[], exitCode: number, message: RegExp][] = [
     [["--port", "none"], 2, /--port must be a port from 0 to 65535, got "none"/],
     [["--port", "65536"], 2, /--port must be a port from 0 to 65535, got "65536"/],
     [["--db", "mysql"], 2, /--db must be one of .*, got "mysql"/],
+    [["--mock", "--db", "env"], 2, /--db belongs to the local database: it excludes --mock/],
+    [["--stage", "dev", "--mock"], 2, /--mock belongs to the local server: it excludes --stage/],
     [["--port", "0"], 3, /The folder .*src\/functions/],
     [
       ["--project", "/nowhere/at/all"],

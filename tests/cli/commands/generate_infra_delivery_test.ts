@@ -92,6 +92,44 @@ Deno.test("generate infra answers preflights of routes for any method that need 
   assertEquals(http.includes("OPTIONS /open"), false);
 });
 
+Deno.test("generate infra adds a HEAD route for each GET route with headRoutes", async () => {
+  const files = {
+    "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),
+    [`${API}/notes.get.ts`]: define("defineApiHandler", `{ auth: "authorizer" }`),
+    [`${API}/notes.post.ts`]: define("defineApiHandler"),
+    [`${API}/files.get.ts`]: define("defineApiHandler"),
+    [`${API}/files.head.ts`]: define("defineApiHandler"),
+    [`${API}/any.any.ts`]: define("defineApiHandler"),
+    [`${API}/any.get.ts`]: define("defineApiHandler"),
+    [`${API}/items.router.ts`]: `import { defineRouter } from "@trellis/fn/router";
+import { defineApiHandler } from "@trellis/fn/validation";
+const handler1 = defineApiHandler()(function list() { return { statusCode: 200, body: "" }; });
+export const handler = defineRouter({ "GET /items": handler1 });
+`,
+  };
+  const [http] = await generate(`api: { type: "http", headRoutes: true }`, files, ["api.tf"]);
+  const routes = [...http.matchAll(/"(HEAD [^"]*)" = \{\n([^}]*)\}/g)].map(([, key, body]) => [
+    key,
+    /authorization = "(\w+)"/.exec(body)?.[1],
+    /module\.fn_(\w+)\.invoke_arn/.exec(body)?.[1],
+  ]);
+  assertEquals(routes.sort(), [
+    ["HEAD /files", undefined, "files_head"],
+    ["HEAD /items", undefined, "items"],
+    ["HEAD /notes", "CUSTOM", "notes_get"],
+  ]);
+
+  const names = ["api.tf", "fn_notes_get.tf", "fn_files_get.tf", "fn_any_get.tf", "fn_items.tf"];
+  const [api, notes, ...others] = await generate("api: { headRoutes: true }", files, names);
+  assertMatch(
+    notes,
+    /"aws_api_gateway_method" "notes_get__head" \{[^}]+http_method += "HEAD"\n +authorization += "CUSTOM"/,
+  );
+  assertMatch(notes, /"notes_get__head" \{[^}]+uri += module\.fn_notes_get\.invoke_arn/);
+  assertStringIncludes(api, "  aws_api_gateway_integration.notes_get__head,\n");
+  assertEquals(others.map((text) => text.includes("__head")), [false, false, true]);
+});
+
 Deno.test("generate infra refuses what an HTTP API cannot do", async () => {
   await refuse(`api: { type: "http", usagePlan: true, jwt: { issuer: "login" } }`, {
     [`${API}/a.get.ts`]: define("defineApiHandler"),

@@ -511,6 +511,30 @@ Deno.test("startDevServer() serves the API reference and its document", SERVED, 
 });
 
 Deno.test(
+  "startDevServer() answers HEAD with the function of GET where the gateway does",
+  SERVED,
+  async () => {
+    const project = await createTestProject();
+    try {
+      const head = async (url: string) => {
+        const response = await fetch(url, { method: "HEAD" });
+        return [response.status, response.headers.get("allow"), await response.text()];
+      };
+      const { url, stop } = await project.start({}, {}, { api: { headRoutes: true } });
+      assertEquals(await head(`${url}/plain`), [200, null, ""]);
+      const refused = await fetch(`${url}/plain`, { method: "POST" });
+      assertEquals([refused.status, refused.headers.get("allow")], [405, "GET, HEAD"]);
+      await refused.body?.cancel();
+      await stop();
+      const other = await project.start();
+      assertEquals(await head(`${other.url}/plain`), [405, "GET", ""]);
+    } finally {
+      await project.clean();
+    }
+  },
+);
+
+Deno.test(
   "startDevServer() serves the routes of a router, and those that are added to it",
   SERVED,
   async () => {

@@ -1,11 +1,22 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "../../../cli/commands/build.ts";
 import { checkCompat } from "../../../cli/commands/check_compat.ts";
+import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
+import { createManifest } from "../../../cli/releases/release_manifest.ts";
+import { checkStatements } from "../../../cli/build/check_statements.ts";
+import { findFunctionFiles } from "../../../cli/discovery/function_files.ts";
 import { checkRelease } from "../../../cli/releases/check_release.ts";
 import type { ReleaseManifest } from "../../../cli/releases/release_manifest.ts";
 import { openReleaseRecord } from "../../../cli/releases/release_record.ts";
+import { AUTH_MIGRATION_SQL } from "../../../auth/tables/migration.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { IDEMPOTENCY_MIGRATION_SQL } from "../../../idempotency/migration.ts";
+import { CHANGES_MIGRATION_SQL } from "../../../jobs/changes/migration.ts";
+import { JOBS_MIGRATION_SQL } from "../../../jobs/migration.ts";
+import { SUBSCRIPTION_MIGRATION_SQL } from "../../../realtime/migration.ts";
+import { WORKFLOWS_MIGRATION_SQL } from "../../../workflows/migration.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
 import { denoProjectFiles } from "../build/project.ts";
 import { runInProcess } from "../fixtures/run.ts";
@@ -180,6 +191,159 @@ export const handler = defineApiHandler({})(async () => ({
       found.stdout,
       "0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n" +
         '    breaks find (src/database.ts:4) of Notes: column "title" does not exist\n    Expand:',
+    );
+  });
+});
+
+const OWN_TABLES = [
+  AUTH_MIGRATION_SQL,
+  RATE_LIMIT_MIGRATION_SQL,
+  JOBS_MIGRATION_SQL,
+  IDEMPOTENCY_MIGRATION_SQL,
+  CHANGES_MIGRATION_SQL,
+  WORKFLOWS_MIGRATION_SQL,
+  SUBSCRIPTION_MIGRATION_SQL,
+  `CREATE TABLE apikeys (id text PRIMARY KEY, config_id text, name text, reference_id text, key text,
+    refill_interval int, refill_amount int, last_refill_at timestamptz, enabled boolean, rate_limit_enabled boolean,
+    rate_limit_time_window int, rate_limit_max int, request_count int, remaining int, last_request timestamptz,
+    expires_at timestamptz, created_at timestamptz, updated_at timestamptz, permissions text, metadata text)`,
+].join(";\n").replaceAll("--> statement-breakpoint", "");
+
+/** Functions that together use each part of the package with statements of its own. */
+const OWN_PARTS = {
+  "src/shared.ts": `import { defineAuth } from "@trellis/fn/auth";
+import { AUTH_SCHEMA_MAPPING } from "@trellis/fn/auth/schema";
+import { configureRateLimits, getDrizzleClient } from "@trellis/fn/database";
+import { defineJob } from "@trellis/fn/jobs";
+import { defineWorkflow } from "@trellis/fn/workflows";
+import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import * as z from "zod";
+export const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
+const at = (name: string) => timestamp(name, { withTimezone: true });
+const apikey = pgTable("apikeys", {
+  id: text("id").primaryKey(), configId: text("config_id"), name: text("name"), referenceId: text("reference_id"),
+  key: text("key"), refillInterval: integer("refill_interval"), refillAmount: integer("refill_amount"),
+  lastRefillAt: at("last_refill_at"), enabled: boolean("enabled"), rateLimitEnabled: boolean("rate_limit_enabled"),
+  rateLimitTimeWindow: integer("rate_limit_time_window"), rateLimitMax: integer("rate_limit_max"),
+  requestCount: integer("request_count"), remaining: integer("remaining"), lastRequest: at("last_request"),
+  expiresAt: at("expires_at"), createdAt: at("created_at"), updatedAt: at("updated_at"),
+  permissions: text("permissions"), metadata: text("metadata"),
+});
+export const auth = defineAuth(getDb, {
+  secret: "at-least-32-random-characters-0123456789",
+  baseURL: "https://api.example.com",
+  schema: { ...AUTH_SCHEMA_MAPPING, apikey },
+});
+configureRateLimits(getDb);
+export const indexNote = defineJob({ name: "index-note", schema: z.number(), unique: { replace: true } })(() => {});
+export const onboard = defineWorkflow({ name: "onboard", input: z.number() })(() => {});
+`,
+  "src/functions/api/notes.post.ts":
+    `import { createTransactionStore } from "@trellis/fn/idempotency";
+import { createConnectionTickets } from "@trellis/fn/realtime";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { auth, getDb, indexNote, onboard } from "../../shared.ts";
+export const store = createTransactionStore(getDb);
+const tickets = createConnectionTickets(getDb);
+export const handler = defineApiHandler({ auth: auth.session() })(async ({ session }) => {
+  const db = await getDb();
+  await indexNote.enqueue(db, 1, { key: "1" });
+  await onboard.start(db, 1);
+  return { statusCode: 200, body: await tickets.createConnectionTicket(session) };
+});
+`,
+  "src/functions/api/keys.get.ts":
+    `import { getWorkflow, listWorkflows, retryWorkflow, signalWorkflow } from "@trellis/fn/workflows";
+import { countJobs, resumeJobs, retryJobs } from "@trellis/fn/jobs";
+import { removeExpiredRecords } from "@trellis/fn/idempotency";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { auth, getDb } from "../../shared.ts";
+export const handler = defineApiHandler({ auth: auth.apiKey() })(async () => {
+  const db = await getDb();
+  await Promise.all([getWorkflow(db, "1"), listWorkflows(db), retryWorkflow(db, "1"), signalWorkflow(db, "1", "s")]);
+  await Promise.all([countJobs(db), resumeJobs(db, "j"), retryJobs(db, ["1"]), removeExpiredRecords(getDb)]);
+  return { statusCode: 204, body: "" };
+});
+`,
+  "src/functions/schedule/jobs.ts": `import { defineJobRelayHandler } from "@trellis/fn/jobs";
+import { getDb, indexNote, onboard } from "../../shared.ts";
+export const handler = defineJobRelayHandler({ getDb, jobs: [indexNote, onboard.job] });
+`,
+  "src/functions/stream/changes.ts": `import { defineChangeStreamHandler } from "@trellis/fn/jobs";
+import { integer, pgTable } from "drizzle-orm/pg-core";
+import { getDb } from "../../shared.ts";
+const notes = pgTable("notes", { id: integer("id").primaryKey() });
+export const handler = defineChangeStreamHandler({ name: "print", table: notes, getDb })(() => {});
+`,
+  "src/functions/websocket/$connect.ts":
+    `import { createConnectionStore } from "@trellis/fn/realtime";
+import { defineWebSocketHandler } from "@trellis/fn/triggers";
+import { getDb } from "../../shared.ts";
+const connections = createConnectionStore(getDb);
+export const handler = defineWebSocketHandler()(({ connectionId }) => connections.subscribe(connectionId, "all"));
+`,
+};
+
+/** Breaks each part in one transaction, whose lines are found by the tables. */
+const OWN_BREAKS = `BEGIN;
+ALTER TABLE sessions DROP COLUMN expires_at;
+ALTER TABLE apikeys DROP COLUMN remaining;
+ALTER TABLE rate_limits RENAME count TO requests;
+ALTER TABLE trellis_jobs DROP COLUMN due_at;
+ALTER TABLE idempotency_records DROP COLUMN fence;
+ALTER TABLE trellis_change_positions DROP COLUMN commit_ns;
+ALTER TABLE trellis_workflows DROP COLUMN mode;
+ALTER TABLE websocket_subscriptions DROP COLUMN expires_at;
+COMMIT`;
+
+Deno.test("checkRelease() names each part of the package whose own statements a migration breaks", async () => {
+  const files = {
+    ...await denoProjectFiles(),
+    ...OWN_PARTS,
+    "migrations/0001_base.sql": OWN_TABLES,
+    "migrations/0002_key.sql": "ALTER TABLE trellis_jobs DROP CONSTRAINT trellis_jobs_pkey",
+    "migrations/0003_columns.sql": OWN_BREAKS,
+  };
+  await withTempFolder(files, async (root) => {
+    const generated = await runInProcess(["generate", "permissions", "--project", root], {
+      commands: [generatePermissions],
+    });
+    assertEquals(generated.exitCode, 0, generated.stderr);
+    const functions = findFunctionFiles(join(root, "src/functions"));
+    const statements = await checkStatements({ root: await Deno.realPath(root), functions });
+    const release = createManifest(["0001_base"], statements.functions, join(root, "permissions"));
+    const { breaks, unchecked } = await checkRelease(release, join(root, "migrations"));
+    // each statement is valid with the tables of the package and the grants of its function
+    assertEquals(unchecked, []);
+    const named = breaks.filter(({ statement }) => !statement.startsWith("the grant of "));
+    assertEquals(
+      named.map(({ file, line, function: fn, statement }) =>
+        `${basename(file)}:${line} ${fn} ${statement.replace("src/functions/", "")}`
+      ),
+      [
+        "0002_key.sql:1 Notes jobs: enqueue of a job (src/shared.ts)",
+        "0003_columns.sql:7 Changes change streams: defineChangeStreamHandler (stream/changes.ts)",
+        "0003_columns.sql:4 Changes limits: configureRateLimits (src/shared.ts)",
+        "0003_columns.sql:9 Connect sockets: createConnectionStore (websocket/$connect.ts)",
+        "0003_columns.sql:4 Connect limits: configureRateLimits (src/shared.ts)",
+        "0003_columns.sql:5 Jobs jobs: defineJobRelayHandler (schedule/jobs.ts)",
+        "0003_columns.sql:5 Jobs jobs: job of a workflow (src/shared.ts)",
+        "0003_columns.sql:8 Jobs workflows: job of a workflow (src/shared.ts)",
+        "0003_columns.sql:4 Jobs limits: configureRateLimits (src/shared.ts)",
+        "0003_columns.sql:5 Keys jobs: retryWorkflow (api/keys.get.ts)",
+        "0003_columns.sql:5 Keys jobs: countJobs (api/keys.get.ts)",
+        "0003_columns.sql:5 Keys jobs: retryJobs (api/keys.get.ts)",
+        "0003_columns.sql:8 Keys workflows: getWorkflow (api/keys.get.ts)",
+        "0003_columns.sql:8 Keys workflows: listWorkflows (api/keys.get.ts)",
+        "0003_columns.sql:8 Keys workflows: retryWorkflow (api/keys.get.ts)",
+        "0003_columns.sql:3 Keys API keys: auth: api-key (api/keys.get.ts)",
+        "0003_columns.sql:4 Keys limits: configureRateLimits (src/shared.ts)",
+        "0003_columns.sql:5 Notes jobs: start of a workflow (src/shared.ts)",
+        "0003_columns.sql:6 Notes idempotency: createTransactionStore (api/notes.post.ts)",
+        "0003_columns.sql:9 Notes sockets: createConnectionTickets (api/notes.post.ts)",
+        "0003_columns.sql:2 Notes sessions: auth: session (api/notes.post.ts)",
+        "0003_columns.sql:4 Notes limits: configureRateLimits (src/shared.ts)",
+      ],
     );
   });
 });

@@ -1,3 +1,6 @@
 import type { TrellisConfig } from "../../../cli/mod.ts";
 
-export default { functionNames: { "standalone/double.ts": "Twice" } } satisfies TrellisConfig;
+export default {
+  functionNames: { "standalone/double.ts": "Twice" },
+  infra: { api: { headRoutes: true } },
+} satisfies TrellisConfig;
