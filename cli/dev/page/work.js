@@ -81,7 +81,7 @@ export function createWorkView(
       const text = query + JSON.stringify(items);
       if (text !== shown) keepFocus(() => showList(items));
       shown = text;
-      if (id !== undefined) getRow(createDetail(id, true))?.focus();
+      if (id !== undefined) getRow(details.get(id))?.focus();
       for (const [id, detail] of details) void showDetails(id, detail);
     });
     clearTimeout(timer);

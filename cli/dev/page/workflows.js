@@ -45,7 +45,7 @@ function renderDetails(workflow, open) {
   return [
     el("h3", {}, "Timeline"),
     entries.length === 0
-      ? el("p", { class: "dim" }, "No step has ended yet.")
+      ? el("p", { class: "dim" }, "No steps recorded.")
       : renderTimeline(workflow, open),
     ...form === undefined ? [] : [el("h3", {}, "Send a signal"), form.element],
     el(
@@ -91,11 +91,12 @@ function renderTimeline({ startedAt, finishedAt, entries }, open) {
       const isWait = kind === "sleep" || kind === "wait" || kind === "child";
       const lastMs = finishedAt === undefined ? endMs : Date.parse(finishedAt) - start;
       const durationMs = kind === "signal" || kind === "patch" ? 0 : Math.max(0, lastMs - startMs);
+      const isPending = state === "pending" && !isEnded;
       const facts = [
-        state === "pending" && (isEnded ? "not ended" : kind === "signal" ? "kept" : "pending"),
+        isPending && `${kind === "signal" ? "kept" : "pending"} since ${getTime(createdAt)}`,
+        state === "pending" && isEnded && "not ended",
         attempts > 1 && `${attempts} attempts`,
-        state === "pending" && !isEnded && wakeAt !== undefined &&
-        `until ${new Date(wakeAt).toLocaleString()}`,
+        isPending && wakeAt !== undefined && `until ${new Date(wakeAt).toLocaleString()}`,
       ].filter(Boolean);
       return {
         name: `${LABELS[kind]}${name}`,
@@ -103,7 +104,8 @@ function renderTimeline({ startedAt, finishedAt, entries }, open) {
         startMs,
         durationMs,
         status: state === "failed" ? "error" : isWait ? "wait" : "ok",
-        time: durationMs === 0 ? `at ${getDuration(startMs)}` : undefined,
+        // the chart is drawn again when an entry changes, not each second
+        time: isPending ? "…" : durationMs === 0 ? `at ${getDuration(startMs)}` : undefined,
         notes: [
           facts.length === 0 ? undefined : el("span", { class: "who" }, facts.join(" · ")),
           error === undefined ? undefined : el("span", { class: "who bad" }, error),
@@ -136,6 +138,7 @@ function createForm(id, open) {
           });
           await ask(`workflows/${id}/signal`, { method: "POST", body });
           status.textContent = `${name.value} was sent.`;
+          name.value = payload.value = "";
           await open();
         } catch (error) {
           status.textContent = error instanceof SyntaxError
