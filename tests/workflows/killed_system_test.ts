@@ -36,7 +36,7 @@ async function finishAndCheck(
   config: DatabaseConfig,
 ): Promise<{ orders: number; effects: number }> {
   const db = await getDrizzleClient(config);
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 30; round++) {
     // time passes: the leases of the dead end, and failed attempts are due
     await db.execute(
       sql`update trellis_jobs set due_at = now(), run_at = now() where finished_at is null
