@@ -42,6 +42,9 @@ export function completeResponses(
     ...path === "/is-username-available" && {
       422: { description: "Unprocessable Content. The name is no valid username." },
     },
+    ...path === "/two-factor/verify-backup-code" && {
+      409: { description: "Conflict. Another request has used a backup code meanwhile." },
+    },
     ...responses,
     ...answer !== undefined && {
       200: {
