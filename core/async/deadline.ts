@@ -36,7 +36,7 @@ export async function withinDeadline<T>(invocation: Invocation, work: Promise<T>
   if (delayMs > MAX_TIMER_MS) return await work;
   let timer: ReturnType<typeof setTimeout>;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    timer = setTimeout(function expire() {
       invocation.expire();
       reject(new DeadlineExceededError());
     }, delayMs);

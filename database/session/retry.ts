@@ -124,25 +124,27 @@ export async function runWithRetry<T>(
   let startedAt = 0;
   let attempts = 0;
 
+  function run(): Promise<T> | T {
+    startedAt = ++sequence;
+    attempts++;
+    return fn();
+  }
   function mayRetry(error: unknown): boolean {
     const isSafe = isOutcomeUnknown(error) ? idempotent === true : isConflict(error);
     return isSafe && !isInsideTransaction(error) &&
       !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > startedAt);
   }
+  function onRetry(error: unknown, attempt: number): void {
+    count.retries = attempt;
+    const shown = error instanceof Error ? error : new Error("conflict", { cause: error });
+    options.onRetry?.(shown, attempt);
+  }
   try {
-    return await retry(() => {
-      startedAt = ++sequence;
-      attempts++;
-      return fn();
-    }, {
+    return await retry(run, {
       ...options,
       maxAttempts: maxRetries + 1,
       isRetryable: mayRetry,
-      onRetry(error, attempt) {
-        count.retries = attempt;
-        const shown = error instanceof Error ? error : new Error("conflict", { cause: error });
-        options.onRetry?.(shown, attempt);
-      },
+      onRetry,
     });
   } catch (error) {
     // with maxRetries 0 nothing was retried here, so an outer retry may still run

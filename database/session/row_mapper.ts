@@ -40,15 +40,15 @@ export function mapRow(
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   const emptyTables = new Map<string, string | false>();
-  cells.forEach(({ path, decode, table }, at) => {
+  for (const [at, { path, decode, table }] of cells.entries()) {
     const raw = row[at];
     const value = raw === null || decode === undefined ? raw : decode(raw);
     setPath(result, path, value);
-    if (notNullable === undefined || table === undefined) return;
+    if (notNullable === undefined || table === undefined) continue;
     const known = emptyTables.get(path[0]);
     if (known === undefined) emptyTables.set(path[0], value === null ? table : false);
     else if (known !== table) emptyTables.set(path[0], false);
-  });
+  }
   for (const [name, table] of emptyTables) {
     if (table !== false && !notNullable![table]) result[name] = null;
   }
@@ -57,11 +57,9 @@ export function mapRow(
 
 function setPath(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let node = target;
-  const last = path.length - 1;
-  for (let at = 0; at < last; at++) {
-    const name = path[at];
+  for (const name of path.slice(0, -1)) {
     if (!Object.hasOwn(node, name)) node[name] = {};
     node = node[name] as Record<string, unknown>;
   }
-  node[path[last]] = value;
+  node[path[path.length - 1]] = value;
 }
