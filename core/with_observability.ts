@@ -176,7 +176,7 @@ function startInvocationSpan(
   });
   const arn = context?.invokedFunctionArn;
   if (arn !== undefined) span.attributes["aws.lambda.invoked_arn"] = arn;
-  // a provider starts a trace of its own where the request has no parent
+  // a provider starts its own trace where the request has no parent
   if (invocation.traceId !== undefined) {
     invocation.traceId = invocation.traceId.startsWith("1-")
       ? toXrayTraceId(span.traceId)

@@ -75,7 +75,7 @@ export interface ClaimOptions {
 
 /**
  * A job of a group waits for all earlier jobs, and for a running job. Two conditions, because each one
- * finds its row with an index of its own.
+ * finds its row with another index.
  */
 const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or (not exists (
   select 1 from "trellis_jobs" e where e."group_key" = j."group_key" and e."group_key" is not null

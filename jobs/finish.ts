@@ -27,7 +27,7 @@ function holdsLease({ id, fence }: JobLease): PlainSql {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
 }
 
-/** Ends a job; one that was replaced while it ran waits again, with the new payload. */
+/** Ends a job. If it was replaced while it ran, it waits again with the new payload. */
 function endOrRunAgain(
   state: "done" | "dead",
   dueAt: PlainSql,

@@ -49,7 +49,7 @@ export interface JobUniqueOptions {
   readonly replace?: boolean;
   /**
    * True to make a key unique only while its job waits: a job that runs, runs again afterwards, with the payload of the
-   * first call since it began, and one that has ended is replaced. Not together with `periodSeconds` or `replace`.
+   * first call since it began, and an ended job is replaced. Not together with `periodSeconds` or `replace`.
    * @default false
    */
   readonly whileQueued?: boolean;

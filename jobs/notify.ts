@@ -70,7 +70,7 @@ function isListenable(client: unknown): client is Listenable {
   return typeof (client as Partial<Listenable> | undefined)?.listen === "function";
 }
 
-/** Listens for jobs on a connection of its own. */
+/** Listens for jobs on a separate connection. */
 export class JobListener {
   readonly #getDb: () => DrizzleClient | Promise<DrizzleClient>;
   readonly #onJobs: OnJobs;

@@ -203,7 +203,7 @@ async function readParams(
   };
 }
 
-/** Writes the result as JSON. One that does not fit would not fit in another attempt either. */
+/** Writes the result as JSON. A result that is too large would be too large in the next attempt, too. */
 async function serializeResult(
   job: AnyJob,
   schema: StandardSchema,

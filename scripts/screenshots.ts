@@ -143,7 +143,7 @@ async function showTable(page: Page): Promise<void> {
   await (await page.waitForSelector('button[aria-label="Change title: Bread"]'))!.click();
 }
 
-/** Enqueues jobs, and opens the one that failed once when all have ended. */
+/** Enqueues jobs, and opens the retried one when all have ended. */
 async function showJobs(page: Page): Promise<void> {
   await page.evaluate(async () => {
     for (const title of ["Milk", "Bread", "Call Ada"]) {
@@ -160,7 +160,7 @@ async function showJobs(page: Page): Promise<void> {
   await page.waitForSelector("#panel-jobs .detail .spans");
 }
 
-/** Starts workflows, pays one and cancels one, and opens the one that is paid and has a child. */
+/** Starts workflows, pays and cancels one each, and opens the paid one, which has a child. */
 async function showWorkflows(page: Page): Promise<void> {
   await page.evaluate(async () => {
     for (const title of ["Milk", "Bread", "Call Ada"]) {

@@ -37,7 +37,7 @@ export interface TestJobRunner {
 }
 
 /**
- * Creates a worker for tests with a clock of its own, which jobs that are enqueued meanwhile use too.
+ * Creates a worker for tests with its own clock, which jobs that are enqueued meanwhile use too.
  *
  * @param options Database and jobs.
  * @returns The worker. Dispose it at the end of the test.

@@ -17,7 +17,7 @@ export interface CognitoEvent<TSource extends string, TRequest, TResponse> {
   userName?: string | null;
   /** The caller. */
   callerContext: { awsSdkVersion: string; clientId: string };
-  /** What Cognito tells. */
+  /** Data that Cognito sends with the event. */
   request: TRequest;
   /** What the function answers. */
   response: TResponse;

@@ -1,5 +1,5 @@
 /**
- * Schemas of events of AWS that have no factory of their own, for `defineEventHandler({ event, response })`. They check what a handler
+ * Schemas of events of AWS without a specific factory, for `defineEventHandler({ event, response })`. They check what a handler
  * reads and keep all other properties, so that an event can be returned to Cognito. Shapes are those of AWS's documentation in 2026.
  *
  * @example

@@ -23,7 +23,7 @@ export interface WorkflowOptions<
 > {
   /** Name of the workflow in the table: letters, digits, `.`, `_` and `-`. Do not rename it while workflows run. */
   name: string;
-  /** Schema of the input, checked when a workflow starts and again when it goes on. */
+  /** Schema of the input, checked when a workflow starts and each time it continues. */
   input: TInput;
   /**
    * Schema of the result. A result that does not fit stops the workflow.
@@ -57,7 +57,7 @@ const RULES: OptionRules = {
   retentionSeconds: wholeNumber([60, 366 * 86_400, "seconds"]),
 };
 
-/** Turns fail when the database or the process does. Failed steps have attempts of their own. */
+/** Turns fail when the database or the process does. Failed steps have their own attempts. */
 const TURN_ATTEMPTS = 20;
 /** Time that the rows of finished turns are kept. */
 const TURN_KEPT_SECONDS = 3600;
@@ -67,7 +67,7 @@ const TURN_KEPT_SECONDS = 3600;
  * Its steps are rows of `trellis_workflow_entries` (`WORKFLOWS_MIGRATION_SQL`), committed together with what a step writes.
  * A worker of `@trellis/fn/jobs` runs it.
  *
- * The function runs again from its beginning each time that the workflow goes on, and calls that were recorded return their
+ * The function runs again from its beginning each time that the workflow continues, and calls that were recorded return their
  * results at once. So everything that differs from run to run belongs into steps, or comes from `now`, `random` and `uuid`.
  *
  * @param options Name, schemas, version.

@@ -38,7 +38,7 @@ export interface Entry {
 }
 
 /**
- * How a workflow goes on: `undo` after a failure, `cancel` after a request. Both take steps back. One that is `lost` has
+ * How a workflow continues: `undo` after a failure, `cancel` after a request. Both take steps back. One that is `lost` has
  * failed because its turns did: nothing was taken back.
  */
 export type WorkflowMode = "run" | "undo" | "cancel" | "lost";
@@ -53,7 +53,7 @@ export interface WorkflowRow {
   readonly version: number;
   /** `running`, `stopped`, `done`, `failed` or `cancelled`. */
   readonly state: string;
-  /** How it goes on. */
+  /** How it continues. */
   readonly mode: WorkflowMode;
   /** JSON of the input. */
   readonly input: string;

@@ -50,7 +50,7 @@ export interface Ending {
   readonly state: "done" | "failed" | "cancelled" | "stopped";
   readonly output: string | null;
   readonly error: string | null;
-  /** How it goes on if it is retried. */
+  /** How it continues if it is retried. */
   readonly mode: WorkflowMode;
 }
 

@@ -42,7 +42,7 @@ export class Scope {
     return this.path + String(at).padStart(5, "0");
   }
 
-  /** Returns true if nothing goes on before a later turn. */
+  /** Returns true if nothing can run before a later turn. */
   isStuck(): boolean {
     let waits = false;
     for (const { state } of this.open) {
@@ -59,7 +59,7 @@ export class Scope {
   }
 }
 
-/** Result of an operation that begins when it is awaited, so that one that nobody awaits is noticed. */
+/** Result of an operation that begins when it is awaited, so that a missing `await` is noticed. */
 export class Operation<T> implements Promise<T> {
   /** Description for messages: `step "create"`. */
   readonly label: string;

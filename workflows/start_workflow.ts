@@ -80,7 +80,7 @@ export function getChildId(parentId: string, entry: string): Promise<string> {
   return hashToUuid(["child workflow", parentId, entry]);
 }
 
-/** Returns the name of the signal with which a child workflow tells its result. */
+/** Returns the name of the signal with which a child workflow returns its result. */
 export function getChildSignal(entry: string): string {
   return `child ${entry}`;
 }
@@ -165,7 +165,7 @@ export async function insertAhead(tx: TransactionClient, statement: PlainSql): P
 }
 
 /**
- * Runs work in the transaction of a client, or in one of its own. The work may run twice.
+ * Runs work in the transaction of a client, or in a new one. The work may run twice.
  *
  * @param client A transaction's client, or a client.
  * @param work The work.

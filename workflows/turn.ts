@@ -42,7 +42,7 @@ type Undo = Omit<StepWork, "kind" | "label">;
 /** Most entries of a workflow: each turn reads all of them. */
 const MAX_ENTRIES = 10_000;
 
-/** Replays a workflow and goes on from there, until it waits or ends. */
+/** Replays a workflow and continues it until it waits or ends. */
 export class Turn implements OperationObserver {
   /** What it has read, and writes. */
   readonly record: TurnRecord;
@@ -158,7 +158,7 @@ export class Turn implements OperationObserver {
     );
     try {
       const outcome = await ended;
-      // a step of another branch, or one that was told to end, may still run
+      // a step of another branch, or an aborted one, may still run
       while (this.#running.size > 0) {
         await Promise.race([Promise.all(this.#running), rejectOnAbort(signal)]);
       }
@@ -528,7 +528,7 @@ export class Turn implements OperationObserver {
   }
 }
 
-/** What a child workflow tells its parent. */
+/** Result that a child workflow returns to its parent. */
 export interface ChildResult {
   /** `done`, `failed` or `cancelled`. */
   readonly state: string;

@@ -53,7 +53,7 @@ export interface WorkflowParams<TInput> {
   /** Ids of the turn; the correlation id is that of the request which started the workflow. */
   metadata: WrapperMetadata;
   /**
-   * Runs a function once and keeps its result, which must be JSON. When the workflow goes on later, the result is read.
+   * Runs a function once and keeps its result, which must be JSON. When the workflow continues later, the result is read.
    *
    * @param name Name of the step in the table.
    * @param fn The function.

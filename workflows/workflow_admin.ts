@@ -9,7 +9,7 @@ import { createTurnJob, inTransaction } from "./start_workflow.ts";
 
 /**
  * State of a workflow. `undoing` takes steps back after a failure, `cancelling` after a request. A `stopped` workflow does
- * not fit its code, and goes on with `retryWorkflow`.
+ * not fit its code, and continues with `retryWorkflow`.
  */
 export type WorkflowState =
   | "running"
@@ -216,7 +216,7 @@ export async function retryWorkflow(client: JobClient, id: string): Promise<bool
     const isOpen = await goOn(
       sql`("state" in ('running', 'stopped') or "mode" = 'lost' and "parent_id" is null)`,
     );
-    // a parent has been told about the failure of its child
+    // a parent has received the failure of its child
     const name = isOpen ??
       await goOn(sql`"state" = 'failed' and "mode" = 'run' and "parent_id" is null`);
     if (name === undefined) return false;

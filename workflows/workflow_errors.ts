@@ -30,7 +30,7 @@ export class WorkflowStepError extends Error {
 
 /**
  * Error that stops a workflow, because its code is wrong: it does not fit the recorded steps, a step was not awaited, or a
- * result cannot be kept. Nothing is undone. `retryWorkflow` goes on after a release with the corrected code.
+ * result cannot be kept. Nothing is undone. `retryWorkflow` continues after a release with the corrected code.
  *
  * @example
  * ```ts

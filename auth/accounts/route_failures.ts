@@ -14,7 +14,7 @@ interface Failure {
 }
 
 /**
- * Answers failures that better-auth would answer with 500, although they are answers of their own.
+ * Answers failures with their own status that better-auth would answer with 500.
  *
  * @param handler better-auth's routes.
  * @param basePath Path below which the routes are.

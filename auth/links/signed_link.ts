@@ -7,7 +7,7 @@ import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts"
 
 /** Options of {@link verifySignedLink}. */
 export interface SignedLinkOptions {
-  /** What the link is for: `invoice-download`. A link for another purpose is refused, because each has a key of its own. */
+  /** What the link is for: `invoice-download`. A link for another purpose is refused, because each has its own key. */
   purpose: string;
   /** At least 32 characters, for example `AUTH_SECRET`. Several during a rotation: the first signs, all are accepted. */
   secret: string | readonly string[];
@@ -29,7 +29,7 @@ const MIN_SECRET = 32, MAX_SECONDS = 365 * 24 * 60 * 60;
 
 /**
  * Signs a link that works without a session until it expires, such as a download in a mail. The signature covers the path
- * and all parameters of the query (HMAC-SHA256), not the host. Whoever has the link can use it, as often as they like.
+ * and all parameters of the query (HMAC-SHA256), not the host. Anyone with the link can use it, any number of times.
  *
  * @param url An absolute URL or a path: `https://api.example.com/invoices/i1/file` or `/invoices/i1/file`.
  * @param options Purpose, secret and lifetime.

@@ -27,9 +27,9 @@ export interface PermissionsSettings {
    */
   rolePrefix?: string;
   /**
-   * `"function"`: each function signs in to PostgreSQL with a login of its own, whose address is its
+   * `"function"`: each function signs in to PostgreSQL with its own login, whose address is its
    * own secret. `"shared"`: all functions sign in with the login in the stage's address, which grants
-   * do not bound: for poolers with a list of users of their own.
+   * do not bound: for poolers with their own list of users.
    * @default "function"
    */
   logins?: "function" | "shared";

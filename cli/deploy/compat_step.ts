@@ -30,7 +30,7 @@ export interface CompatSteps {
    */
   finish(hasMoved: boolean): Promise<void>;
   /**
-   * Checks that the release before works with the schema as it is, and records it beside the one that runs.
+   * Checks that the previous release works with the present schema, and records it beside the running one.
    *
    * @param isUnderWay True if a release is ended that shares the requests with the one before.
    * @returns Records that only the release before runs.

@@ -109,7 +109,7 @@ const IDENTITY = "SELECT pg_postmaster_start_time()::text AS started, oid::text 
 
 /**
  * Compares the database that is about to be migrated with the address in the functions' secret. Their
- * texts may differ, because functions have a pooler or a user of their own.
+ * texts may differ, because functions have their own pooler or user.
  *
  * @throws {StepError} If they are two databases, or the secret contains no address.
  */
@@ -235,7 +235,7 @@ export async function grant(
   }
 }
 
-/** Throws if functions would wait for an address with a login that nobody creates. */
+/** Throws if functions would wait for an address with a login that no step creates. */
 function requireNoLogins({ plan: { logins, config } }: Deployment, problem: string): void {
   if (logins.length === 0) return;
   throw new StepError(

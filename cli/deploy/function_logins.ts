@@ -31,12 +31,12 @@ export type Trial =
   | { readonly isReached: true; readonly problem?: string };
 
 /**
- * Gives each function a login of its own and puts the address with it into the function's secret.
+ * Gives each function its own login and puts the address with it into the function's secret.
  * Each function has two logins, of which its secret names one. Only the other one ever gets another
  * password, so functions that still use the address before go on.
  *
  * @param options With `isRotation`, every function gets another password.
- * @returns One line about the result; `undefined` if no function has a login of its own.
+ * @returns One line about the result; `undefined` if no function has its own login.
  * @throws {StepError} If a login is refused, or lacks a privilege. Its secret is then not changed.
  */
 export async function giveLogins(
@@ -61,7 +61,7 @@ export async function giveLogins(
     if (isOwn && !isRotation) {
       const address = writeLogin(common, current);
       const trial = await server.tryAddress(address, role);
-      // an address that cannot be tried here is kept only if it is the one that functions use
+      // an address that cannot be tried here is kept only if functions use it
       const isKept = trial.isReached ? trial.problem === undefined : address === value;
       if (isKept) return { source, role, address, trial, isChanged: address !== value };
     }

@@ -204,7 +204,7 @@ export async function rollBackRelease(
 
 /**
  * Checks that versions need no secret that the functions' roles no longer read: roles and secrets have no versions. Such
- * are the versions from before functions had logins of their own.
+ * are the versions from before functions had their own logins.
  *
  * @throws {StepError} If one does.
  */

@@ -94,7 +94,7 @@ export class Terraform {
       // what locks the state writes it and unlocks it, also if this process is killed
       lasting: LOCKING.includes(args[0])
         ? {
-          // one that goes on writes to its own
+          // a Terraform that outlived its deployment writes to another file
           file: join(folder, ".terraform", "stages", `${stage.name}.${process.pid}.log`),
           signal: this.#stopping.signal,
           onLine: args[0] === "apply" ? onProgress : undefined,
@@ -111,7 +111,7 @@ export class Terraform {
     return result;
   }
 
-  /** Runs a command that locks the state. One that was killed before may still hold the lock, until it ends. */
+  /** Runs a command that locks the state, which the Terraform of a killed deployment may still hold until it ends. */
   async #runLocked([name, ...args]: readonly [string, ...string[]]): Promise<ProgramResult> {
     for (let isUnlocking = this.#options.isUnlocking === true;; isUnlocking = false) {
       this.#stopping.signal.throwIfAborted();
@@ -203,7 +203,7 @@ export class Terraform {
 
 /** Commands that lock the state. */
 const LOCKING: readonly string[] = ["plan", "apply"];
-/** Seconds in which a Terraform that goes on after its deployment was killed usually ends. */
+/** Seconds in which the Terraform of a killed deployment usually ends. */
 const LOCK_SECONDS = 120;
 
 /** Reads what Terraform says about a lock; `undefined` for another error. */

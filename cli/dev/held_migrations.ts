@@ -27,7 +27,7 @@ export interface HeldFile {
 /** Options of {@link findHeld}. */
 export interface HeldOptions {
   readonly target: MigrationTarget;
-  /** True while the server runs: a generated file is then held until somebody has read it. */
+  /** True while the server runs: a generated file is then held until it was read. */
   readonly isRunning: boolean;
   /** True if the database can be built again with its rows. */
   readonly canRebuild: boolean;

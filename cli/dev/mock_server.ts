@@ -78,7 +78,7 @@ type Answer = () => ProxyResult;
 /**
  * Serves an OpenAPI document on the loopback address without any function: each operation validates its request like
  * `defineApiHandler`, and answers with its documented status of success. The value is the example of the document, else
- * one that is made of the schema. `Prefer: code=404` asks for another documented status. Credentials are not checked.
+ * a value made from the schema. `Prefer: code=404` asks for another documented status. Credentials are not checked.
  *
  * Pages of localhost may send cookies and read the responses.
  *

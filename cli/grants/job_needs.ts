@@ -161,7 +161,7 @@ export function listJobUses(fn: LoadedFunction): JobUse[] {
   return [...functions, ...definitions, ...workflows];
 }
 
-/** A use of a part of this package that has tables of its own. */
+/** A use of a part of this package that has its own tables. */
 export interface OwnUse {
   /** The part: `jobs`. */
   readonly feature: string;

@@ -51,7 +51,7 @@ const USUAL_NAMES: ReadonlyMap<string, ClientField> = new Map([
  * Plans how a function reaches its database, from the client's configuration in the sources.
  *
  * @param loginVariable Variable with the address of the database that grants are applied to, if
- * functions get logins of their own.
+ * functions get their own logins.
  */
 export function planDatabaseAccess(
   fn: InfraFunction,

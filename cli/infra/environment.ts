@@ -73,7 +73,7 @@ export interface Environments {
  * are omitted. Values of secrets are never written.
  *
  * @param loginVariable Variable with the address of the database that grants are applied to, if
- * functions get logins of their own.
+ * functions get their own logins.
  * @returns Values, policies and variables.
  */
 export function planEnvironments(

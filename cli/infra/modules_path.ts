@@ -144,7 +144,7 @@ async function hasModules(folder: string): Promise<boolean> {
 
 /**
  * Downloads the modules. The folder is named after a hash of the manifest, so that versions never
- * mix, and nobody uses it before all of its files are right.
+ * mix, and it is not used before all of its files are right.
  */
 async function fetchModules(source: URL, options: ResolveModulesPathOptions): Promise<string> {
   const manifest = options.manifest ?? MODULES_MANIFEST;

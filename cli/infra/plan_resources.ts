@@ -35,7 +35,7 @@ export interface ResourcePlan extends Omit<PlanOptions, "moduleSource"> {
   readonly isHttp: boolean;
   /** The functions in `api/`, with the routes of routers in place of these. */
   readonly routes: readonly InfraFunction[];
-  /** Functions in `api/` with a URL of their own, which are no routes. */
+  /** Functions in `api/` with their own URL, which are no routes. */
   readonly withUrl: readonly InfraFunction[];
   readonly sockets: readonly InfraFunction[];
   readonly queues: Resources;

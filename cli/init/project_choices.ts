@@ -44,7 +44,7 @@ const NODE_COMMANDS: Readonly<Record<PackageManager, ProjectCommands>> = {
   yarn: {
     install: "yarn install",
     installLocked: "corepack enable && yarn install --immutable",
-    // yarn 1 has a command check of its own
+    // yarn 1 has its own command check
     run: "yarn run",
     test: "yarn run test",
     trellis: "yarn run trellis",

@@ -12,7 +12,7 @@ export interface ProjectDatabase {
   readonly tools: readonly (keyof typeof VERSIONS)[];
   /** Lines of `infra`. */
   readonly infra: readonly string[];
-  /** True if each function signs in as a database role of its own. */
+  /** True if each function signs in as its own database role. */
   readonly hasRoles: boolean;
   /** Lines of `.env.example`. */
   readonly envExample: string;

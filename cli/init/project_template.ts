@@ -92,7 +92,7 @@ const NOTES: ProjectTemplate = {
 
 const MAIL_CLIENTS = ["@aws-sdk/client-sesv2", "@aws-sdk/client-sqs"] as const;
 
-// the template accounts has a test of its own
+// the template accounts has its own test
 const { "tests/notes.test.ts": _test, ...NOTES_WITH_ACCOUNTS } = renderNotes(true, 3);
 
 const ACCOUNTS: ProjectTemplate = {

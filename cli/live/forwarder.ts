@@ -43,7 +43,7 @@ export interface ForwarderQueues {
 const READY_MS = 4_000;
 /** Time without an answer after which the process on the developer's machine has ended. */
 const SILENCE_MS = 15_000;
-/** Time without offers after one that had no answer, so that one request at a time is slow. */
+/** Time without offers after an unanswered one, so that only the first request is slow. */
 const REST_MS = 30_000;
 const PAUSE_MS = 150;
 
@@ -70,7 +70,7 @@ export function openForwarderQueues(
 
 /**
  * Creates the handler that lets the developer's machine answer, or else calls the deployed code. A call
- * runs at one of both: the deployed code is not called after the machine was told to run it.
+ * runs at one of both: the deployed code is not called after the machine got `go`.
  *
  * @param loadDeployed Loads the function's deployed code.
  * @returns The handler. It throws what the function throws, and if the machine stops answering.

@@ -25,7 +25,7 @@ export interface KeptFunction {
   readonly reason: string;
 }
 
-/** The code of a function in AWS, and what tells that it has not changed since. */
+/** The code of a function in AWS, with its revision and hash, by which a later change is noticed. */
 interface PresentCode {
   readonly bytes: Uint8Array;
   readonly revision: string | undefined;
@@ -180,7 +180,7 @@ export async function openLiveStage(region: { region?: string }): Promise<LiveSt
     async replace({ name }, session, forwarder): Promise<string | undefined> {
       const { bytes, revision, hash } = await readCode(name);
       const aliases = await listAliases(name);
-      // the session before was killed, or goes on elsewhere
+      // the previous session was killed, or runs on another machine
       const before = await unwrapPackage(bytes);
       if (before === undefined) {
         for (const [alias, version] of Object.entries(aliases)) {

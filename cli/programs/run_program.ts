@@ -20,11 +20,11 @@ export interface ProgramOptions {
   readonly cwd: string;
   /** Variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Lets the program end by itself if this process is killed. */
+  /** Lets the program run to its end if this process is killed. */
   readonly lasting?: LastingProgram;
 }
 
-/** How a program goes on without the process that has started it: no pipe of it breaks, and no Ctrl-C reaches it. */
+/** A program that outlives the process that started it: it has no pipe that breaks, and gets no Ctrl-C. */
 export interface LastingProgram {
   /** Absolute path of a file for standard output and standard error, which is removed in the end. */
   readonly file: string;

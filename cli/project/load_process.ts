@@ -34,7 +34,7 @@ export const KEPT =
 const waiting: LoadProcess[] = [];
 
 /**
- * Has functions loaded by a process of their own. It is kept for the next call, which saves its start.
+ * Loads functions in another process, which is kept for the next call to save its start.
  *
  * @throws {ConfigurationError} If a function blocks or ends the process.
  */

@@ -24,7 +24,7 @@ import type { ReleaseManifest } from "./release_manifest.ts";
 export interface ReleaseBreak {
   /** Function of the release. */
   readonly function: string;
-  /** Name of the statement, or the grant that it stands for. */
+  /** Name of the statement, or the grant that is checked. */
   readonly statement: string;
   /** `src/queries/notes.ts:12`; `undefined` for a grant. */
   readonly place: string | undefined;

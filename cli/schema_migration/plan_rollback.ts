@@ -38,7 +38,7 @@ export interface RollbackOptions {
 
 /** Plan of a rollback. */
 export interface RollbackPlan {
-  /** The migrations that are rolled back, as they were applied with kept values. */
+  /** The migrations that are rolled back, in the form with kept values. */
   readonly undone: readonly MigrationFile[];
   /** The file that leads back. */
   readonly down: MigrationFile;

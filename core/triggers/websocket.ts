@@ -113,7 +113,7 @@ export interface WebSocketHandler<TBody = never, TAuth = WebSocketAuth | undefin
  *   return { statusCode: 200, body: params.body.text.toUpperCase() };
  * });
  *
- * // $connect.ts; "none" admits anybody
+ * // $connect.ts; "none" admits everyone
  * export const connect = defineWebSocketHandler({ auth: "none" })(() => {});
  *
  * const event = createWebSocketMessageEvent({ body: { action: "say", text: "hello" } });

@@ -171,8 +171,7 @@ export function runMigrations(config: MigrateConfig): Promise<MigrateResult> {
 }
 
 /**
- * Applies the pending migrations of a folder that is not read from disk as it is, like
- * {@link runMigrations}.
+ * Applies the pending migrations of a folder in memory, like {@link runMigrations}.
  *
  * @param config Database and options.
  * @param readFolder Returns the folder.

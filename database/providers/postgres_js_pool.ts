@@ -118,7 +118,7 @@ export class PostgresPool {
   }
 
   /**
-   * Receives notifications (`LISTEN`) on a connection of its own, which is not replaced when it ends.
+   * Receives notifications (`LISTEN`) on a separate connection, which is not replaced when it ends.
    *
    * @param channel Name of the channel.
    * @param onNotify Called with the payload of each notification.

@@ -162,7 +162,7 @@ export function buildForAllValues(
       return false;
     }
   };
-  // drizzle 1.0 keeps the items of an array as they are
+  // drizzle 1.0 does not convert the items of an array
   const item = first.query.getQuery().params.flatMap((param) =>
     Array.isArray(param) ? param.flat(Infinity) : []
   ).map(findParameter).find((facts) => facts !== undefined);

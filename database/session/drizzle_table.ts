@@ -57,7 +57,7 @@ interface NewColumn {
 
 /** Returns the number of dimensions that drizzle 1.0 has beside the type of an array's items, else 0. */
 function getDimensions({ codec, dimensions = 0, dataType }: NewColumn): number {
-  // in 0.45 the columns of pgvector have dimensions, and arrays are a type of their own
+  // in 0.45 the columns of pgvector have dimensions, and arrays are another type
   return codec !== undefined || dataType.includes(" ") || dataType === "custom" ? dimensions : 0;
 }
 

@@ -12,7 +12,7 @@ export function tableQuery(where: string): string {
     `WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${where}`;
 }
 
-/** Query for the columns of a table. PGlite 0.5.17 adds an option of its own, which no other server takes. */
+/** Query for the columns of a table. PGlite 0.5.17 adds the option `pg_attver`, which other servers refuse. */
 export function columnsQuery(oid: string): string {
   return `SELECT a.attname::text AS name, format_type(a.atttypid, ` +
     `a.atttypmod) AS type, a.attnotnull AS not_null, ` +

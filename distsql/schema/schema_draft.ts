@@ -143,7 +143,7 @@ export function rekeyView(schema: SchemaDraft, key: string, name: ObjectName): v
   schema.views = withEntry(withoutEntries(schema.views, [key]), { ...view, ...name });
 }
 
-/** Drops the sequences that a table, or one of its columns, owns. */
+/** Drops the sequences that a table or a column of it owns. */
 function dropOwned(schema: SchemaDraft, key: string, column?: string): void {
   const owned = [...schema.sequences].filter(([, one]) =>
     one.ownedBy?.table === key && (column === undefined || one.ownedBy.column === column)
@@ -173,7 +173,7 @@ export function dropUnsupported(schema: SchemaDraft, key: string): void {
   dropForeignKeys(schema, (one) => isReferenceTo(key, one) && !isKey(one.references!.columns));
 }
 
-/** Drops the views that read a relation or one of its columns, including views on those views. */
+/** Drops the views that read a relation or a column of it, including views on those views. */
 export function dropViewsOn(schema: SchemaDraft, relation: string, column?: string): void {
   for (const [key, { sources }] of schema.views) {
     const reads = sources.some((source) =>

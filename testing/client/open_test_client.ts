@@ -34,7 +34,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   // deployed functions have Lambda's version of Node.js
   AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
 };
-/** Jobs that enqueue jobs without end must not run for ever. */
+/** Jobs that enqueue jobs without end must not run endlessly. */
 const MAX_ROUNDS = 100;
 
 let isOpen = false;

@@ -39,7 +39,7 @@ export function showMail({ id, to, subject, text, html, at, links }) {
     "li",
     {},
     renderRow(row, detail, (isShown) => {
-      // loaded when it is needed, in a page of its own that runs no script
+      // loaded when it is needed, in a frame that runs no script
       const frame = { src: `/_trellis/mails/${id}`, title: `Mail: ${subject}`, class: "mail" };
       if (isShown && html !== undefined) place.replaceChildren(el("iframe", frame));
     }),

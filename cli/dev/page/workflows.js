@@ -83,7 +83,7 @@ function renderTimeline({ startedAt, finishedAt, entries }, open) {
   const start = Date.parse(startedAt);
   const isEnded = finishedAt !== undefined;
   const endMs = (isEnded ? Date.parse(finishedAt) : Date.now()) - start;
-  // the parent has the result of a child from a signal of its own
+  // the parent receives the result of a child as a signal
   const results = new Set(entries.map(({ position }) => `child ${position}`));
   const spans = entries.filter(({ kind, name }) => kind !== "signal" || !results.has(name)).map(
     ({ position, kind, name, state, attempts, error, wakeAt, createdAt, finishedAt, childId }) => {

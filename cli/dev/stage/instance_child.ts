@@ -12,7 +12,7 @@ import { importFile } from "../../discovery/import_file.ts";
 export interface ChildStart {
   /** Absolute path of the function's bundle. */
   readonly file: string;
-  /** Begins the lines with outcomes, so that what the function prints is told apart. */
+  /** Prefix of the lines with outcomes, which distinguishes them from the function's output. */
   readonly mark: string;
 }
 

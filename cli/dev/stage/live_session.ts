@@ -61,7 +61,7 @@ const PAUSE_MS = 1_000;
 const NEW_QUEUE_MS = 5_000;
 /** Time after which Lambda has probably ended an instance. */
 const UNUSED_MS = 20 * 60_000;
-/** Offers that are kept until they are told to go. */
+/** Maximum number of offers that wait for their `go`. */
 const MAX_OFFERS = 200;
 
 /** The bundle of a function, built again after a change. */
@@ -122,7 +122,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     }
     for (const [id, each] of instances) {
       const isUnused = id === instance || usedAtMs - each.usedAtMs > UNUSED_MS;
-      // a call that Lambda has ended goes on, such as one at a breakpoint
+      // a call that Lambda has ended continues here, for example at a breakpoint
       if (!isUnused || each.process.isBusy) continue;
       each.process.stop();
       instances.delete(id);
@@ -150,7 +150,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     try {
       if (secret === undefined) secrets.set(key, secret = keys.derive(key, token));
     } catch {
-      // not a key: the message is from somebody else
+      // not a key: the message is not from a forwarder
     }
     return secret;
   }

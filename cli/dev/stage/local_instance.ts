@@ -48,7 +48,7 @@ const OF_MACHINE = /^(?:NODE_OPTIONS|SSL_CERT_FILE|https?_proxy|no_proxy)$/i;
 export const importChild = (): Promise<unknown> => import("./instance_child.ts");
 
 /**
- * Starts the process of an instance. If this process is being debugged, so is the new one, at a port of its own.
+ * Starts the process of an instance. If this process is being debugged, so is the new one, at another port.
  *
  * @returns The instance. The caller stops it.
  */
