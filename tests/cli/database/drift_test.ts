@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { dbSquash } from "../../../cli/commands/db_squash.ts";
 import { findDrift } from "../../../cli/database/drift.ts";
 import { proveOrder } from "../../../cli/database/migration_order.ts";
+import { toPortable } from "../../../cli/schema_migration/database_objects.ts";
 import { getMigrationStatus } from "../../../database/migrations/status.ts";
 import { type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
 import type { MigrationTarget } from "../../../database/migrations/run.ts";
@@ -183,4 +184,13 @@ Deno.test("db squash writes one file that old databases take as applied, and new
     assertStringIncludes(refused.stdout, "the migrations insert rows into more");
     assertStringIncludes(refused.stdout, "comment on table more is missing in the squashed file");
   });
+});
+
+Deno.test("toPortable() leaves out qualifiers of names, and keeps numbers and texts", () => {
+  const toText = (definition: string) =>
+    toPortable(new Map([["view v", definition]])).get("view v");
+  assertEquals(
+    toText(`SELECT notes.id,\n  "Notes"."at" FROM public.notes WHERE n > 1.5 AND t <> 'it''s a.b'`),
+    `SELECT id, "at" FROM notes WHERE n > 1.5 AND t <> 'it''s a.b'`,
+  );
 });
