@@ -76,7 +76,7 @@ function renderExamples(command: Command): string {
   const { examples, args = [] } = command;
   const lines = examples
     .filter(([line]) => !/ --(?:check|json|endpoint)\b/.test(line))
-    .slice(0, MAX_EXAMPLES)
+    .slice(0, args.length > 0 ? 1 : MAX_EXAMPLES)
     .map(([line, what]) => `${line} # ${what}`);
   if (args.length > 0) lines.unshift(`trellis ${renderUsage(command)}`);
   return lines.length === 0 ? "" : `\n\`\`\`sh\n${lines.join("\n")}\n\`\`\`\n`;
