@@ -16,17 +16,15 @@ export const generateOpenapi: Command = {
   packages: ["acorn", "esbuild"],
   summary: "Generates an OpenAPI document of all HTTP functions.",
   description: [
-    "Reads every file in api/: the schemas of defineApiHandler (schema, querySchema, pathSchema,\n" +
-    "responseSchema), its auth mode and its openapi option. Handlers are not loaded: only the code\n" +
-    "that defines schemas is evaluated, so no environment variables and no database are needed.\n" +
+    "Loads every function in api/ in a process of its own, without your environment, network and\n" +
+    "database, and reads the options of its handler: schemas, responses, auth and openapi.\n" +
     "Components are named after the exports of the schemas.",
-    "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
-    "that call defineAuth are loaded, without a database and with placeholders for variables\n" +
-    "that are not set.",
+    "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin, with the options\n" +
+    "of defineAuth.",
     "Writes openapi.json (YAML if openapi.file ends in .yaml). A file that was not generated is never changed.",
     "--try-it writes a folder for a static host: the reference page, which sends requests to the servers of\n" +
     "the document, with Swagger UI from the installed package swagger-ui-dist.",
-    "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
+    "If a schema cannot be expressed in JSON Schema, file and line are reported and\n" +
     "nothing is written.",
   ],
   options: [
