@@ -1,5 +1,5 @@
 import type { ProxyResult } from "../../core/http/lambda.ts";
-import { escapeHtml } from "../openapi/escape_html.ts";
+import { escapeHtml } from "../../core/http/escape_html.ts";
 import { type BuildError, formatSourceError } from "../sources/build_error.ts";
 
 const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem " +
