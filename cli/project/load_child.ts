@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { checkAuthOptions } from "../../auth/config/check_auth_options.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
+import { isAppError } from "../../errors/app_error.ts";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
 import { type AnyNode, isCallee, parseSyntax, visitNodes } from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
@@ -332,7 +333,7 @@ async function load(
       facts = await Promise.all(facts.map(async (fact, at) => {
         if (isDeepStrictEqual(other.facts[at], fact)) return fact;
         const { merge } = readers[at];
-        if (merge !== undefined) return merge(fact as never, other.facts[at] as never);
+        if (merge !== undefined) return merge(fact, other.facts[at]);
         throw new Error(describeDecision(await findDecision(names, at)));
       }));
     }
@@ -426,14 +427,15 @@ function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadErro
   // runtimes add the place of the bundle and advice about their own files
   const message = removeBundlePlace(text.split("\n")[0]);
   const stack = error instanceof Error ? error.stack ?? "" : "";
+  const refusal = isAppError(error) ? { isInvalid: true } : {};
   const bundle = `${basename(dirname(job.path))}/${basename(job.path, ".mjs")}_run.mjs`;
   for (const line of stack.split("\n")) {
     const [, row, column] = line.includes(bundle) ? /:(\d+):(\d+)\)?$/.exec(line) ?? [] : [];
     if (row === undefined) continue;
     const place = readMap(job.map, root).find(Number(row) - 1 - ADDED_LINES, Number(column) - 1);
-    if (place !== undefined) return { message, ...place };
+    if (place !== undefined) return { message, ...place, ...refusal };
   }
-  return { message, file: toPortablePath(root, job.file), line: 1 };
+  return { message, file: toPortablePath(root, job.file), line: 1, ...refusal };
 }
 
 await main();
