@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { describeCount, describeLoadError, loadAuth } from "./load_config.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
+import { describeCount, loadAuth } from "./load_config.ts";
 
 /**
  * Checks the options of a project's auth configuration, and that the drizzle tables have what its options and plugins
@@ -19,12 +20,12 @@ export async function checkAuthTables(
   if (loaded === undefined) return undefined;
   const { facts, errors, warnings = [], files } = loaded;
   const invalid = errors.filter(({ isInvalid }) => isInvalid);
-  if (invalid.length > 0) throw new ConfigurationError(invalid.map(describeLoadError).join("\n"));
+  if (invalid.length > 0) throw new ConfigurationError(invalid.map(formatDiagnostic).join("\n"));
   const unknown = facts === undefined
     ? undefined
     : describeCount(files, facts.count) ?? facts.problem;
   const reasons = unknown === undefined
-    ? [...errors, ...warnings].map(describeLoadError)
+    ? [...errors, ...warnings].map(formatDiagnostic)
     : [unknown];
   if (facts !== undefined && unknown === undefined) {
     const { describeUnnamedTables } = await import("./foreign_tables.ts");

@@ -5,7 +5,9 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { loadTogether } from "../project/load_together.ts";
 import type { LoadError } from "../project/load_protocol.ts";
+import { getModuleUrl } from "../project/module_url.ts";
 import { findModules } from "../sources/find_sources.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
 import type { AuthFacts } from "./read_auth_config.ts";
 
 /** The configurations of a project, or why they cannot be loaded. */
@@ -40,8 +42,6 @@ export async function loadAuth(
       `${files[0]} does not exist: auth.config in trellis.config.ts, or --from`,
     );
   }
-  // a project without accounts may have no drizzle
-  const { AUTH_READER } = await import("./read_auth_config.ts");
   const schemaFile = resolve(root, auth.schemaFile);
   const loaded = await loadTogether<AuthFacts>({
     root,
@@ -49,7 +49,7 @@ export async function loadAuth(
       ...files.map((file) => resolve(root, file)),
       ...existsSync(schemaFile) ? [schemaFile] : [],
     ],
-    reader: AUTH_READER,
+    reader: getModuleUrl(import.meta.url, "./read_auth_config"),
     data: { from, schemaFile: toPortablePath(root, schemaFile) },
     runs: { jobs: false, routes: true },
     // the configuration may import the file before the command writes it
@@ -70,15 +70,10 @@ export async function loadAuthConfig(
 ): Promise<LoadedAuth & { readonly facts: AuthFacts }> {
   const loaded = await loadAuth(root, config, from);
   const { facts, errors = [], files = [] } = loaded ?? {};
-  if (errors.length > 0) throw new ConfigurationError(errors.map(describeLoadError).join("\n"));
+  if (errors.length > 0) throw new ConfigurationError(errors.map(formatDiagnostic).join("\n"));
   const problem = describeCount(files, facts?.count ?? 0) ?? facts!.problem;
   if (problem !== undefined) throw new ConfigurationError(problem);
   return { ...loaded!, facts: facts! };
-}
-
-/** Returns an error with its place. */
-export function describeLoadError({ file, line, message }: LoadError): string {
-  return `${file}:${line}: ${message}`;
 }
 
 /** Returns what is wrong with the number of different configurations of modules. */

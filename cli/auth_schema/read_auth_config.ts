@@ -9,9 +9,6 @@ import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AuthTable, describeAuthTables } from "./auth_table.ts";
 
-/** The URL of this module, which the loading process imports. */
-export const AUTH_READER: string = import.meta.url;
-
 /** Which configuration of a project is read. */
 export interface AuthData {
   /** `src/auth.ts#authConfig`, or a module alone; without it, the only configuration. */
@@ -45,7 +42,7 @@ export interface AuthFacts {
 /** Reads the only configuration. Runs in the process that loads the modules. */
 export async function read(fn: LoadedFunction): Promise<AuthFacts> {
   const { modules, data } = fn.module as TogetherModule<AuthData>;
-  const configs = listAuthConfigs(fn, data.from);
+  const configs = findAuthConfigs(fn, data.from);
   const [config] = configs;
   const facts: AuthFacts = { count: configs.length, tables: [], given: {}, hasSchema: false };
   if (configs.length !== 1) return facts;
@@ -73,12 +70,12 @@ export async function read(fn: LoadedFunction): Promise<AuthFacts> {
 }
 
 /**
- * Lists the different configurations of loaded modules.
+ * Finds the different configurations of loaded modules.
  *
  * @param from As in {@link AuthData}.
  * @throws {ConfigurationError} If the named export does not exist.
  */
-export function listAuthConfigs(fn: LoadedFunction, from: string | undefined): AuthConfig[] {
+export function findAuthConfigs(fn: LoadedFunction, from: string | undefined): AuthConfig[] {
   const [file, name] = (from ?? "").split("#");
   if (name === undefined) {
     const definitions = fn.list("defineAuth", "configureSessionAuth");

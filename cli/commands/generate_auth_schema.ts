@@ -63,7 +63,6 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const { facts, files, warnings = [] } = await loadAuthConfig(root, config, from);
   const plan = await planAuthSchema(root, config, facts);
   const { tables, changes, steps, findings, kept } = plan;
-  for (const { message } of warnings) output.warn(message);
   for (const { sql, risk } of steps) if (risk !== undefined) output.warn(`${sql}: ${risk}`);
   for (const what of kept) output.warn(`${what} is kept: no option or plugin needs it`);
   if (!facts.hasSchema && options.check !== true) {
@@ -74,6 +73,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   }
   return finishGenerated(generateAuthSchema, context, {
     errors: findings.map((message) => ({ file: config.auth.schemaFile, line: 1, message })),
+    warnings,
     changes: findings.length > 0 ? [] : changes,
     summary: output.bold(count(tables.length, "table")),
     result: {

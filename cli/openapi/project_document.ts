@@ -5,9 +5,10 @@ import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { loadTogether } from "../project/load_together.ts";
-import type { Place } from "../project/source_map.ts";
+import { getModuleUrl } from "../project/module_url.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { readInfo } from "./openapi_files.ts";
-import { OPERATIONS_READER, type OperationsData, type ReadOperations } from "./read_operations.ts";
+import type { OperationsData, ReadOperations } from "./read_operations.ts";
 import type { OpenApiFinding } from "./schema_findings.ts";
 
 /** The document of a project with its errors and warnings. */
@@ -40,7 +41,7 @@ export async function buildProjectDocument(
   const loaded = await loadTogether<ReadOperations>({
     root,
     files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
-    reader: OPERATIONS_READER,
+    reader: getModuleUrl(import.meta.url, "./read_operations"),
     data,
   });
   if (loaded.facts === undefined) {

@@ -15,7 +15,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameRoute, ROUTE_METHODS } from "../discovery/route_files.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import type { AnyNode } from "../sources/syntax.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
@@ -29,9 +29,6 @@ import {
 } from "./read_responses.ts";
 import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
 import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
-
-/** The URL of this module, which the loading process imports. */
-export const OPERATIONS_READER: string = import.meta.url;
 
 /** What the reader needs besides the modules. */
 export interface OperationsData {
@@ -122,13 +119,13 @@ async function describeAuth(
   document: OpenApiDocument,
 ): Promise<Pick<ReadOperations, "document" | "findings">> {
   // imported on demand, because they load better-auth
-  const [{ listAuthConfigs }, { describeAuthRoutes }, { addAuthRoutes }] = await Promise.all([
+  const [{ findAuthConfigs }, { describeAuthRoutes }, { addAuthRoutes }] = await Promise.all([
     import("../auth_schema/read_auth_config.ts"),
     import("../../auth/routes/describe_routes.ts"),
     import("./auth_operations.ts"),
   ]);
   try {
-    const [config, ...others] = listAuthConfigs(fn, from);
+    const [config, ...others] = findAuthConfigs(fn, from);
     if (config === undefined || others.length > 0) {
       throw new ConfigurationError(
         `the functions have ${
