@@ -15,7 +15,7 @@ import { MAX_ROWS } from "./run_batches.ts";
 import { getName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { TokenEdits } from "../../sql/token_edits.ts";
-import { TIME_FUNCTIONS } from "./known_functions.ts";
+import { TIME_FUNCTIONS } from "../syntax/known_functions.ts";
 
 /** Key of the last row of a batch. */
 export type BatchKey = readonly string[];
