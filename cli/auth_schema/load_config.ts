@@ -30,7 +30,7 @@ export interface LoadedAuth {
  */
 export async function loadAuth(
   root: string,
-  { functionsDir, auth }: Pick<ResolvedConfig, "functionsDir" | "auth">,
+  { functionsDir, auth }: ResolvedConfig,
   from: string | undefined = auth.config,
 ): Promise<LoadedAuth | undefined> {
   const files = from === undefined
@@ -65,7 +65,7 @@ export async function loadAuth(
  */
 export async function loadAuthConfig(
   root: string,
-  config: Pick<ResolvedConfig, "functionsDir" | "auth">,
+  config: ResolvedConfig,
   from?: string,
 ): Promise<LoadedAuth & { readonly facts: AuthFacts }> {
   const loaded = await loadAuth(root, config, from);
