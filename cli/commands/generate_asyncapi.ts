@@ -28,7 +28,7 @@ export const generateAsyncapi: Command = {
     "Writes asyncapi.json, or asyncapi.file. A file that was not generated is never changed.",
   ],
   options: [
-    { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
   examples: [
     ["trellis generate asyncapi", "write asyncapi.json"],

@@ -41,7 +41,7 @@ export const generateOpenapi: Command = {
       values: ["3.1", "3.2"] satisfies OpenApiVersion[],
       description: "3.1 or 3.2. Default: openapi.openapiVersion, else 3.1.",
     },
-    { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
   examples: [
     ["trellis generate openapi", "write openapi.json"],
