@@ -72,6 +72,7 @@ export {
   resumeJobs,
   retryJobs,
 } from "./job_admin.ts";
+export { type JobsPageOptions, renderJobsPage } from "./jobs_page.ts";
 export {
   defineJobQueueHandler,
   type JobQueueHandler,

@@ -84,7 +84,10 @@ export interface OwnStatements {
 }
 
 /** Work of this package on a client that records its statements. */
-type Work = (tx: DrizzleClient) => Promise<unknown>;
+type Work = (tx: WorkClient) => Promise<unknown>;
+
+/** The client of a transaction, which runs what a client runs. */
+type WorkClient = DrizzleClient & TransactionClient;
 
 /** Row of texts that answers every statement of some work. */
 type Answer = Readonly<Record<string, string | null>>;
@@ -135,8 +138,7 @@ async function recordStatements(
   const db = createSessionClient(driver, new ConnectionSlots(1), { schema: undefined });
   try {
     return await withTransaction(db, async (tx) => {
-      // a transaction's client runs what a client runs
-      await work(tx as unknown as DrizzleClient);
+      await work(tx as WorkClient);
       throw new RolledBack();
     });
   } catch (error) {
@@ -218,7 +220,7 @@ const JOBS: Readonly<Record<JobNeed, readonly Recipe[]>> = {
 
 const startWorkflow: Work = async (tx) =>
   insertWorkflow(
-    tx as unknown as TransactionClient,
+    tx,
     await prepareStart({ name: "workflow", version: 1, schema: ANY }, null),
   );
 
@@ -247,7 +249,7 @@ const FUNCTIONS: Readonly<Record<string, readonly Recipe[]>> = {
         ...buildRemoval(ID, 1, undefined),
       ]);
       const wake = await createTurnJob("workflow", { id: ID });
-      await insertSignal(tx as unknown as TransactionClient, ID, {
+      await insertSignal(tx, ID, {
         name: "signal",
         payload: "null",
         wake,
@@ -285,7 +287,7 @@ const FUNCTIONS: Readonly<Record<string, readonly Recipe[]>> = {
     const user = { id: ID, email: "", emailVerified: true };
     const ticket = await tickets.createConnectionTicket({ user });
     // no statement finds the ticket
-    const event = { queryStringParameters: { ticket } } as unknown as ApiEvent;
+    const event = { queryStringParameters: { ticket } } as Partial<ApiEvent> as ApiEvent;
     await tickets.authenticate(event).catch(() => {});
   }]],
   defineChangeStreamHandler: [
@@ -371,7 +373,9 @@ function getAuthWork(
   const account = ACCOUNTS[need];
   if (account === undefined) return { feature: "accounts", recipes: [] };
   const recipes = listAuthConfigs(fn).map((config): Recipe => {
-    const settings = { schema: config.schema ?? {}, library: config } as unknown as AuthSettings;
+    const settings = { schema: config.schema ?? {}, library: config } as Partial<
+      AuthSettings
+    > as AuthSettings;
     return [(tx) => account.work(tx, settings)];
   });
   return { feature: account.feature, recipes };

@@ -1,6 +1,6 @@
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
 import { compareLocations } from "../project/findings.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";

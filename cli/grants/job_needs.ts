@@ -37,6 +37,7 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
   listJobs: "read",
   getJob: "read",
   countJobs: "read",
+  renderJobsPage: "read",
   retryJobs: "change",
   cancelJobs: "change",
   // it returns what it has inserted

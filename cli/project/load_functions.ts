@@ -99,7 +99,7 @@ async function bundleAll(
     sound = functions.filter(({ name }) => !errors.has(name));
     await bundlePlain();
   }
-  const needs = bundles.map(findRuns);
+  const needs = bundles.map((bundle, at) => sound[at].runs ?? findRuns(bundle));
   for (
     const runs of [
       { jobs: true, routes: true },

@@ -180,7 +180,7 @@ export function createQueryFactory<
     defineQuery: (options, fn) => define(getDb, options, fn),
     definePreparedQuery: (options, fn) => define(getDb, options, fn),
     defineStatement: (name, builder, options) =>
-      defineStatementOn(getDb as never, name, builder, options as never) as never,
+      defineStatementOn(getDb as never, name, builder as never, options as never) as never,
   };
 }
 
