@@ -4,6 +4,7 @@ import { isAppError } from "../../errors/app_error.ts";
 import { buildOpenApiDocument, type OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { BuildError } from "../sources/build_error.ts";
+import type { Inputs } from "../sources/file_stamps.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
@@ -22,11 +23,16 @@ export interface ProjectDocument {
   readonly undescribed: readonly Place[];
 }
 
-/** Builds the document of a project: its handlers, and the routes of better-auth that it mounts. */
+/**
+ * Builds the document of a project: its handlers, and the routes of better-auth that it mounts.
+ *
+ * @param stamps Receives the stamp of each source before it is read, even if the document has errors.
+ */
 export async function buildProjectDocument(
   root: string,
   functions: readonly FunctionFile[],
   config: ResolvedConfig,
+  stamps?: Inputs,
 ): Promise<ProjectDocument> {
   const { openapi } = config;
   const routes = functions.filter(({ kind }) => kind === "api");
@@ -43,6 +49,7 @@ export async function buildProjectDocument(
     files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
     reader: OPERATIONS_READER,
     data,
+    stamps,
   });
   if (loaded.facts === undefined) {
     const document = buildOpenApiDocument(data.info, [], data.servers);

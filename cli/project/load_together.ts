@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { nameEntryPoints } from "../sources/entry_points.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { BuildError, toBuildError } from "../sources/build_error.ts";
+import type { Inputs } from "../sources/file_stamps.ts";
 import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
@@ -22,6 +23,8 @@ export interface LoadTogetherOptions {
   readonly reader: string;
   /** JSON for the reader. */
   readonly data: unknown;
+  /** Receives the stamp of each source before it is read, even if loading fails. */
+  readonly stamps?: Inputs;
 }
 
 /** The exports of the module that the reader gets. */
@@ -48,11 +51,11 @@ export type LoadedTogether<Facts> =
  * @returns The facts, or the errors with their places.
  */
 export async function loadTogether<Facts>(
-  { root, files, reader, data }: LoadTogetherOptions,
+  { root, files, reader, data, stamps }: LoadTogetherOptions,
 ): Promise<LoadedTogether<Facts>> {
   let inputs: string[] = [];
   try {
-    inputs = await listInputs(root, files);
+    inputs = await listInputs(root, files, stamps);
     const [{ facts, error, warnings = [] }] = await withTemporaryFolder(
       root,
       "together",
@@ -79,7 +82,11 @@ export async function loadTogether<Facts>(
 }
 
 /** Lists the sources of modules: themselves, and the project's files that they import. */
-async function listInputs(root: string, files: readonly string[]): Promise<string[]> {
+async function listInputs(
+  root: string,
+  files: readonly string[],
+  stamps: Inputs = new Map(),
+): Promise<string[]> {
   const { build } = await loadEsbuild("trellis generate");
   const { entryPoints, plugin } = nameEntryPoints(files);
   const { metafile } = await build({
@@ -88,7 +95,7 @@ async function listInputs(root: string, files: readonly string[]): Promise<strin
     outdir: join(root, ".trellis"),
     absWorkingDir: root,
     metafile: true,
-    plugins: [plugin, localResolver(root, new Map())],
+    plugins: [plugin, localResolver(root, stamps)],
   }).catch((error: BuildFailure) => {
     throw toBuildError("project", error);
   }) as { metafile: Metafile };
