@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { buildOpenApiDocument, type OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
+import type { Inputs } from "../sources/file_stamps.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { loadTogether } from "../project/load_together.ts";
@@ -20,11 +21,16 @@ export interface ProjectDocument {
   readonly undescribed: readonly Place[];
 }
 
-/** Builds the document of a project: its handlers, and the routes of better-auth that it mounts. */
+/**
+ * Builds the document of a project: its handlers, and the routes of better-auth that it mounts.
+ *
+ * @param stamps Receives the stamp of each source before it is read, even if the document has errors.
+ */
 export async function buildProjectDocument(
   root: string,
   functions: readonly FunctionFile[],
   config: ResolvedConfig,
+  stamps?: Inputs,
 ): Promise<ProjectDocument> {
   const { openapi, auth } = config;
   const routes = functions.filter(({ kind }) => kind === "api");
@@ -43,6 +49,7 @@ export async function buildProjectDocument(
     files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
     reader: getModuleUrl(import.meta.url, "./read_operations"),
     data,
+    stamps,
   });
   if (loaded.facts === undefined) {
     const document = buildOpenApiDocument(data.info, [], data.servers);

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { nameEntryPoints } from "../sources/entry_points.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { BuildError, toBuildError } from "../sources/build_error.ts";
+import type { Inputs } from "../sources/file_stamps.ts";
 import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
@@ -28,6 +29,8 @@ export interface LoadTogetherOptions {
   readonly runs?: Runs;
   /** Absolute path of a module that exports nothing if the file does not exist. */
   readonly optionalFile?: string;
+  /** Receives the stamp of each source before it is read, even if loading fails. */
+  readonly stamps?: Inputs;
 }
 
 /** The exports of the module that the reader gets. */
@@ -54,11 +57,11 @@ export type LoadedTogether<Facts> =
  * @returns The facts, or the errors with their places.
  */
 export async function loadTogether<Facts>(
-  { root, files, reader, data, runs, optionalFile }: LoadTogetherOptions,
+  { root, files, reader, data, runs, optionalFile, stamps }: LoadTogetherOptions,
 ): Promise<LoadedTogether<Facts>> {
   let inputs: string[] = [];
   try {
-    inputs = await listInputs(root, files, optionalFile);
+    inputs = await listInputs(root, files, optionalFile, stamps);
     const [{ facts, error, warnings = [] }] = await withTemporaryFolder(
       root,
       "together",
@@ -89,6 +92,7 @@ async function listInputs(
   root: string,
   files: readonly string[],
   optionalFile: string | undefined,
+  stamps: Inputs = new Map(),
 ): Promise<string[]> {
   const { build } = await loadEsbuild("trellis generate");
   const { entryPoints, plugin } = nameEntryPoints(files);
@@ -98,7 +102,7 @@ async function listInputs(
     outdir: join(root, ".trellis"),
     absWorkingDir: root,
     metafile: true,
-    plugins: [plugin, optionalModule(optionalFile), localResolver(root, new Map())],
+    plugins: [plugin, optionalModule(optionalFile), localResolver(root, stamps)],
   }).catch((error: BuildFailure) => {
     throw toBuildError("project", error);
   }) as { metafile: Metafile };
