@@ -2,7 +2,7 @@ import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { AnyJob } from "./define_job.ts";
 import { FIRST_READY_SHARD, getPauseId, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, sqlIn, sqlNow } from "./job_sql.ts";
+import { listIds, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -175,8 +175,8 @@ export function selectPlaces(
   const rows = sql`select j."id" from "trellis_jobs" j where j."name" = p."name"
     and j."shard" = p."shard" and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is null
     and coalesce(j."version", 1) <= p."version" and ${condition}
-    order by j."due_at" for update skip locked`;
-  return sql`select d."id" from ${atPlaces(names, shards, rows)} limit ${limit}`;
+    order by j."due_at" limit ${sqlLimit(limit)} for update skip locked`;
+  return sql`select d."id" from ${atPlaces(names, shards, rows)} limit ${sqlLimit(limit)}`;
 }
 
 /**
