@@ -90,7 +90,7 @@ export const jobsStats: Command = {
   summary: "Counts background jobs by name and state, and prints how long they have been waiting.",
   description: [
     "Reads the whole table trellis_jobs. A job is due when it may run and no worker has begun it, or when\n" +
-    "its worker has died.",
+    "its worker has died. The last column counts the due jobs that wait because their limit has been reached.",
   ],
   options: databaseOptions(),
   examples: [["trellis jobs stats --json", "the counts as JSON"]],

@@ -23,6 +23,7 @@ export const call = defineJob({
   await db.execute(
     sql`insert into runs values (${id}::uuid, ${job.id}::uuid, ${Deno.pid}, ${tenant}, clock_timestamp(), null)`,
   );
+  await new Promise((resolve) => setTimeout(resolve, 10));
   await db.execute(sql`update runs set ended_at = clock_timestamp() where id = ${id}::uuid`);
 });
 
