@@ -2,7 +2,7 @@ import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { AnyJob } from "./define_job.ts";
 import { FIRST_READY_SHARD, getPauseId, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
+import { listIds, MAX_IDS, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -100,11 +100,16 @@ export async function seekName(name: string, version: number): Promise<SoughtNam
   return { name, version, pauseId: await getPauseId(name) };
 }
 
-/** Builds the condition that the name of a row is not paused. */
+/**
+ * Builds the condition that the name of a row is not paused. Of a list PostgreSQL knows the length without its values, and keeps the
+ * plan of the statement.
+ */
 export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
-  const ids = `{${names.map(({ pauseId }) => pauseId).join(",")}}`;
-  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z
-    where z."id" = any(${ids}::text::uuid[])))`;
+  const ids = names.map(({ pauseId }) => pauseId);
+  const list = ids.length <= MAX_IDS
+    ? sql`in (${listIds(ids)})`
+    : sql`= any(${`{${ids.join(",")}}`}::text::uuid[])`;
+  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" ${list}))`;
 }
 
 /** Where and how many due jobs a statement looks for. */
