@@ -101,7 +101,7 @@ export class JobClaimer {
     const found: LeasedJob[] = [];
     for (const isLimited of [startsLimited, !startsLimited]) {
       const limit = getLimit(isLimited) - found.length;
-      if (limit <= 0) break;
+      if (limit <= 0) continue;
       found.push(...isLimited ? await this.claimLimited(limit) : await this.#claimFree(limit));
     }
     // the statement returns them in any order
