@@ -41,6 +41,8 @@ import {
   selectRunnable,
 } from "../../jobs/claim.ts";
 import type { AnyJob } from "../../jobs/define_job.ts";
+import type { JobLimitOptions } from "../../jobs/job_options.ts";
+import { buildLater } from "../../jobs/job_claimer.ts";
 import { insertJobs } from "../../jobs/enqueue.ts";
 import {
   buildDead,
@@ -61,6 +63,13 @@ import {
 } from "../../jobs/job_admin.ts";
 import { createJobRow } from "../../jobs/job_row.ts";
 import { buildLook } from "../../jobs/lease_watch.ts";
+import {
+  buildLimitRow,
+  claimLimited,
+  moveIds,
+  probeLimited,
+  seekLimited,
+} from "../../jobs/limits.ts";
 import { runRelay } from "../../jobs/relay.ts";
 import { waitForJob } from "../../jobs/wait_for_job.ts";
 import { createConnectionStore } from "../../realtime/connection_store.ts";
@@ -102,7 +111,19 @@ const ANY: StandardSchema<unknown> = {
   "~standard": { version: 1, vendor: "trellis", validate: (value) => ({ value }) },
 };
 
-const createRow = () => createJobRow("job", ANY, null, {});
+const createRow = (limit?: JobLimitOptions) =>
+  createJobRow("job", ANY, null, { settings: { version: 1, unique: undefined, limit } });
+
+/** Adds a job, or replaces an earlier one. */
+const addJob = (isUnique: boolean, limit?: JobLimitOptions): Work => async (tx) => {
+  const unique = isUnique ? { replace: true, periodSeconds: 1 } : undefined;
+  await insertJobs(tx, [{ ...await createRow(limit), hasKey: isUnique, unique }]);
+};
+const LIMIT: JobLimitOptions = {
+  concurrency: 1,
+  perKey: { key: () => "", concurrency: 1 },
+  rate: { count: 1, periodSeconds: 1 },
+};
 
 async function runAll(tx: DrizzleClient, statements: readonly PlainSql[]): Promise<void> {
   for (const statement of statements) await runSql(tx, statement);
@@ -187,19 +208,42 @@ const relayJobs: Work = (tx) =>
     hasMetrics: false,
   });
 
+const claimLimitedJobs: Work = async (tx) => {
+  const { concurrency, perKey, rate } = LIMIT;
+  const settings = { version: 1, timeoutMs: 1000 };
+  const names = await Promise.all([
+    LIMIT,
+    { rate },
+    { concurrency },
+    { perKey },
+  ].map((limit) => seekLimited({ jobName: "job", settings: { ...settings, limit } } as AnyJob)));
+  await probeLimited(tx, [names[0]], undefined, 0);
+  await moveIds(tx, [ID], [names[0]], undefined);
+  for (const sought of names) {
+    for (const ids of [undefined, [ID]]) {
+      for (const withGroups of [true, false]) {
+        const claim = { limit: 1, clock: undefined, withGroups, ids, from: ID };
+        await claimLimited(tx as unknown as TransactionClient, sought, claim, 0);
+      }
+    }
+    await runAll(tx, [buildLimitRow(sought, undefined), buildLater([ID], 1, undefined)]);
+  }
+};
+
 const WORK: readonly Recipe[] = [[claimJobs], [endJobs]];
+const LIMITED: readonly Recipe[] = [
+  ...WORK,
+  [claimLimitedJobs, { payload: "{}", now_ms: "0", id: ID, name: "job" }],
+];
 
 /** The work of each use of the table of jobs. */
 const JOBS: Readonly<Record<JobNeed, readonly Recipe[]>> = {
-  enqueue: [[async (tx) => insertJobs(tx, [await createRow()])]],
-  replace: [
-    [async (tx) => {
-      const unique = { replace: true, periodSeconds: 1 };
-      await insertJobs(tx, [{ ...await createRow(), hasKey: true, unique }]);
-    }],
-    [(tx) => pauseJobs(tx, "job")],
-  ],
+  enqueue: [[addJob(false)]],
+  enqueueLimited: [[addJob(false, LIMIT)]],
+  replace: [[addJob(true)], [(tx) => pauseJobs(tx, "job")]],
+  replaceLimited: [[addJob(true, LIMIT)]],
   work: WORK,
+  workLimited: LIMITED,
   relay: [...WORK, [relayJobs, { name: null, dead: "0" }]],
   read: [
     [(tx) => listJobs(tx)],

@@ -235,7 +235,10 @@ export const auth = defineAuth(getDb, {
   schema: { ...AUTH_SCHEMA_MAPPING, apikey },
 });
 configureRateLimits(getDb);
-export const indexNote = defineJob({ name: "index-note", schema: z.number(), unique: { replace: true } })(() => {});
+export const indexNote = defineJob({
+  name: "index-note", schema: z.number(), unique: { replace: true },
+  limit: { concurrency: 1, rate: { count: 1, periodSeconds: 1 } },
+})(() => {});
 export const onboard = defineWorkflow({ name: "onboard", input: z.number() })(() => {});
 `,
   "src/functions/api/notes.post.ts":
