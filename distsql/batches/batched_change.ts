@@ -1,5 +1,5 @@
 import { compareKey } from "../../sql/key_range.ts";
-import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import type { RunSql } from "../../sql/session.ts";
 import { countMatching } from "./count_rows.ts";
 import {
@@ -26,6 +26,8 @@ export interface BatchedChange {
   readonly isBatchable: true;
   /** Path of the table, for messages. */
   readonly table: string;
+  /** The table as SQL. */
+  readonly relation: string;
   /** Key after which to continue; omitted before the first batch. */
   readonly start: BatchKey | undefined;
   /**
@@ -33,12 +35,15 @@ export interface BatchedChange {
    *
    * @param after Key of the last row of the previous batch.
    * @param size Maximum number of rows.
-   * @returns The statement, its key and the text that records it; `undefined` if no row is left.
+   * @returns The statement, its key, the number of its rows and the text that records it;
+   * `undefined` if no row is left.
    */
   next(
     after: BatchKey | undefined,
     size: number,
-  ): Promise<{ readonly sql: string; readonly key: BatchKey; readonly mark: string } | undefined>;
+  ): Promise<(Batch & { readonly mark: string }) | undefined>;
+  /** Estimates the number of rows that are left, as the server's planner does. */
+  estimate(): Promise<number | undefined>;
   /** Reads the key in a recorded text. */
   readKey(mark: string | undefined): BatchKey | undefined;
 }
@@ -93,11 +98,13 @@ export async function openChange(
   return {
     isBatchable: true,
     table: getPath(change.table),
+    relation: qualify(change.table.schema, change.table.name),
     start: progress.key,
     async next(after, size) {
       const batch = await findBatch(change, plan, after, size, run);
       return batch && { ...batch, mark: writeProgress({ key: batch.key, moment }) };
     },
+    estimate: () => estimateRows(change, plan, progress.key, run),
     readKey: (text) => readProgress(text).key,
   };
 }
@@ -112,7 +119,9 @@ interface Batch {
   /** The statement. */
   readonly sql: string;
   /** Key of its last row. */
-  readonly key: readonly string[];
+  readonly key: BatchKey;
+  /** Number of its rows; one that joins several others counts several times. */
+  readonly rows: number;
 }
 
 /** Progress of a change in batches. */
@@ -153,24 +162,51 @@ async function findBatch(
   size: number,
   run: RunSql,
 ): Promise<Batch | undefined> {
-  // a joined table may have columns of the same names
-  const typed = key.map(({ name, type }) => ({
-    sql: `${change.reference}.${quoteName(name)}`,
-    type,
-  }));
+  const columns = typeKey(change, key);
   const names = key.map((_, place) => `k${String(place).padStart(2, "0")}`);
-  const keys = typed.map(({ sql }, place) => `${sql} AS ${names[place]}`).join(", ");
-  const start = after === undefined ? "true" : compareKey(typed, ">", after);
-  const joined = getText(change, change.from);
-  const from = joined === "" ? change.target : `${change.target}, ${joined}`;
-  const page = `SELECT ${keys} FROM ${from} WHERE ${narrow(change, start)} ` +
-    `ORDER BY ${names.join(", ")} LIMIT ${size}`;
+  const keys = columns.map(({ sql }, place) => `${sql} AS ${names[place]}`).join(", ");
+  const start = isAfter(columns, after);
+  const page = `SELECT ${keys} ${selectFrom(change, start)} ORDER BY ${
+    names.join(", ")
+  } LIMIT ${size}`;
   const texts = names.map((name) => `${name}::text AS ${name}`).join(", ");
   const backwards = names.map((name) => `page.${name} DESC`).join(", ");
-  const [last] = await run(`SELECT ${texts} FROM (${page}) AS page ORDER BY ${backwards} LIMIT 1`);
+  const [last] = await run(
+    `SELECT ${texts}, count(*) OVER ()::int AS page_rows FROM (${page}) AS page ` +
+      `ORDER BY ${backwards} LIMIT 1`,
+  );
   if (last === undefined) return undefined;
   const end = names.map((name) => String(last[name]));
-  return { sql: writeChange(change, `${start} AND ${compareKey(typed, "<=", end)}`), key: end };
+  const sql = writeChange(change, `${start} AND ${compareKey(columns, "<=", end)}`);
+  return { sql, key: end, rows: Number(last.page_rows) };
+}
+
+/** Estimates the rows after a key; `undefined` if the server does not explain as PostgreSQL does. */
+async function estimateRows(
+  change: RowChange,
+  { key }: BatchPlan,
+  after: BatchKey | undefined,
+  run: RunSql,
+): Promise<number | undefined> {
+  const start = isAfter(typeKey(change, key), after);
+  const [first] = await run(`EXPLAIN SELECT 1 ${selectFrom(change, start)}`);
+  const rows = /\brows=(\d+)/.exec(Object.values(first ?? {}).join())?.[1];
+  return rows === undefined ? undefined : Number(rows);
+}
+
+/** Returns the columns of a key with the table: a joined table may have columns of the same names. */
+function typeKey(change: RowChange, key: BatchPlan["key"]): { sql: string; type: string }[] {
+  return key.map(({ name, type }) => ({ sql: `${change.reference}.${quoteName(name)}`, type }));
+}
+
+function isAfter(columns: readonly { sql: string; type: string }[], after?: BatchKey): string {
+  return after === undefined ? "true" : compareKey(columns, ">", after);
+}
+
+function selectFrom(change: RowChange, condition: string): string {
+  const joined = getText(change, change.from);
+  const from = joined === "" ? change.target : `${change.target}, ${joined}`;
+  return `FROM ${from} WHERE ${narrow(change, condition)}`;
 }
 
 /** Writes the statement with an additional condition. */
