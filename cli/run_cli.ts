@@ -94,7 +94,10 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       text.line(renderHelp(command));
       return ExitCode.Done;
     }
-    checkPackages(command);
+    const { withoutPackages } = command;
+    if (withoutPackages === undefined || options[withoutPackages] === undefined) {
+      checkPackages(command);
+    }
     const result = await command.run({
       options,
       args: given,

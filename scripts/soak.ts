@@ -105,7 +105,8 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     tests: ["deployment", "releases", "kills"].map((name) => `tests/emulator/${name}.ts`),
   },
   contract: {
-    what: "clients of other tools and languages, and schemathesis, on the documents of the examples",
+    what:
+      "clients of other tools and languages, and schemathesis, on the documents of the examples",
     tests: ["clients", "schemathesis"].map((name) => `tests/contract/${name}.ts`),
   },
   consumers: {

@@ -17,6 +17,7 @@ import { readProject, readProjectConfig } from "../config/read_project.ts";
 export const generateClient: Command = {
   name: "generate client",
   packages: ["acorn", "esbuild"],
+  withoutPackages: "from",
   summary: "Generates the types of all routes for createClient of @trellis/fn/client.",
   description: [
     "Builds the OpenAPI document in memory, as trellis generate openapi does, and converts it to types.\n" +

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { bundleModules, importModules, type ProjectModules } from "../sources/import_modules.ts";
+import type { ProjectModules } from "../sources/import_modules.ts";
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
 import { CONFIG_NAMES, findConfigFile } from "../discovery/config_file.ts";
 
@@ -45,6 +45,8 @@ async function load(root: string, path: string, name: string): Promise<unknown> 
       plugins: [modulePlaces],
     },
   };
+  // imported on demand: without a file no package is needed
+  const { bundleModules, importModules } = await import("../sources/import_modules.ts");
   try {
     const code = await bundleModules(modules);
     return (await importModules<{ module: { default?: unknown } }>(modules, code)).module.default;

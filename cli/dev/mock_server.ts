@@ -192,20 +192,20 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
         .map(([name, field]) => [name, String(createValue(field))]),
     );
     const examples = listExamples(content[type ?? ""] ?? {});
-    const choose = (example?: string): unknown => {
-      if (example === undefined) return undefined;
+    /** Returns the example that a request asks for, or else the usual value. */
+    function choose(example: string | undefined, usual?: unknown): unknown {
+      if (example === undefined) return usual;
       if (examples.has(example)) return examples.get(example);
       const names = [...examples.keys()].join(", ") || "none";
       throw new ValidationError(
         `The response ${status} has no example ${example}: it has ${names}`,
       );
-    };
+    }
     if (type === undefined) {
-      return (example) => ({
-        statusCode: status,
-        headers: sent,
-        body: String(choose(example) ?? ""),
-      });
+      return function answerWithoutBody(example) {
+        choose(example);
+        return { statusCode: status, headers: sent, body: "" };
+      };
     }
     const media = content[type];
     const schema = toZod(media.schema ?? {});
@@ -223,8 +223,8 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
     const value = values.find((each) => schema.safeParse(each).success);
     if (value === undefined) checkValue(schema.safeParse(values[0]));
     const isJson = /[/+]json$/.test(type);
-    return (example) => {
-      const chosen = choose(example) ?? value;
+    return function answerWithBody(example) {
+      const chosen = choose(example, value);
       const body = isJson || typeof chosen !== "string" ? JSON.stringify(chosen) : chosen;
       return { statusCode: status, headers: { ...sent, "Content-Type": type }, body };
     };

@@ -32,6 +32,9 @@ function findRouteProblem(
     return "streams its response, which HTTP APIs do not: give it a URL of its own with " +
       "export const infra = { url: true }, or use a REST API";
   }
+  if (options.ranges && !options.streaming && api.type !== "http") {
+    return "sends bytes, which a REST API passes on as text in base64: add streaming: responseStreaming() to its handler";
+  }
   if (settings.provisionedConcurrency !== undefined && release === undefined) {
     return "has provisionedConcurrency, which needs the alias of releases: add infra.release = {}";
   }

@@ -23,6 +23,8 @@ export interface HandlerOptions {
   readonly cors?: CorsOption;
   /** `defineApiHandler`: true if the response is sent in parts. */
   readonly streaming?: true;
+  /** `defineApiHandler`: true if it sends parts of its bytes. */
+  readonly ranges?: boolean;
 }
 
 /** The parts of the request that an authorizer reads. */

@@ -95,6 +95,7 @@ const OPTIONS = [
   "auth",
   "cors",
   "partialFailures",
+  "ranges",
 ];
 
 /** The index of the options, where they are not the first argument. */

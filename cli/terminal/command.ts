@@ -81,6 +81,8 @@ export interface Command {
   readonly args?: readonly CommandArgument[];
   /** Packages that it always needs. Those that are missing are named before it runs. */
   readonly packages?: readonly (keyof typeof CLI_PACKAGES)[];
+  /** An option with which it needs none of the packages. */
+  readonly withoutPackages?: string;
   /** Example command lines, each with its purpose. */
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** The meaning of exit codes for this command; see {@link getExitCodes}. */

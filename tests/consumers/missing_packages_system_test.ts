@@ -68,6 +68,14 @@ Deno.test("trellis names all packages that are missing, before it reads the proj
       "trellis build needs the packages acorn and esbuild, which are not installed. Install them: " +
         'npm install --save-dev "acorn@^8.19.0" "esbuild@>=0.28.2 <1"',
     );
+    // the repository of a web page has neither
+    await Deno.writeTextFile(
+      join(folder, "openapi.json"),
+      JSON.stringify({ openapi: "3.1.0", info: { title: "t", version: "1" }, paths: {} }),
+    );
+    const client = ["generate", "client", "--from", "openapi.json"];
+    const generated = await runProgram(trellis, client, { cwd: folder });
+    assertEquals(generated.code, 0, generated.stderr);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -38,8 +38,9 @@ async function compare(documents: readonly OpenApiDocument[]): Promise<string> {
   const folder = await Deno.makeTempDir();
   try {
     for (const [index, document] of documents.entries()) {
-      // openapi-typescript reads literals of booleans as const only
-      const text = JSON.stringify(document).replaceAll('"x-const":', '"const":');
+      // openapi-typescript reads literals of booleans as const only, and null as a type only
+      const text = JSON.stringify(document).replaceAll('"x-const":null', '"type":"null"')
+        .replaceAll('"x-const":', '"const":');
       const nodes = await openapiTypes(text, {
         defaultNonNullable: false,
         silent: true,

@@ -130,6 +130,11 @@ export const handler = defineRouter({ "GET /items": handler1 });
   assertEquals(others.map((text) => text.includes("__head")), [false, false, true]);
 });
 
+Deno.test("generate infra refuses ranges of bytes that a REST API would send as text", async () => {
+  const sources = { [`${API}/a.get.ts`]: define("defineApiHandler", "{ ranges: true }") };
+  await refuse("", sources, ["A sends bytes, which a REST API passes on as text in base64"]);
+});
+
 Deno.test("generate infra refuses what an HTTP API cannot do", async () => {
   await refuse(`api: { type: "http", usagePlan: true, jwt: { issuer: "login" } }`, {
     [`${API}/a.get.ts`]: define("defineApiHandler"),

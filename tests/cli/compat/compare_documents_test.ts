@@ -193,6 +193,12 @@ const CASES: readonly Case[] = [
     [],
   ],
   [
+    "null alone that is described by x-const",
+    reply({ type: "null" }),
+    reply({ "x-const": null }),
+    [],
+  ],
+  [
     "a literal of a boolean that is described by x-const",
     reply({ type: "boolean", const: true }),
     reply({ type: "boolean", "x-const": true }),

@@ -688,6 +688,8 @@ Deno.test("buildOpenApiDocument() writes formats, enums and texts that generator
     named: z.stringbool({ truthy: ["yes"], falsy: ["no"] }).describe("Whether"),
     yes: z.literal(true),
     either: z.literal([true, false]),
+    nothing: z.null(),
+    perhaps: z.union([z.string(), z.null()]),
   });
   const { post } = (await build(route("POST", "/a", { schema }))).paths["/a"];
   const { properties } = post.requestBody.content["application/json"].schema;
@@ -708,6 +710,8 @@ Deno.test("buildOpenApiDocument() writes formats, enums and texts that generator
     named: { type: "string", enum: ["yes", "no"], description: "Whether" },
     yes: { type: "boolean", "x-const": true },
     either: { type: "boolean" },
+    nothing: { "x-const": null },
+    perhaps: { type: ["string", "null"] },
   });
 });
 
