@@ -101,6 +101,15 @@ export class Terraform {
         }
         : undefined,
     });
+    if (result.signal !== undefined && !this.#stopping.signal.aborted) {
+      const unrecorded = what === "apply"
+        ? ", and what it has created last is not in the state"
+        : "";
+      throw new ConfigurationError(
+        `${this.#program} ${what} was ended by ${result.signal}. Its lock may be left on the state${unrecorded}: ` +
+          "run the command again with --unlock",
+      );
+    }
     if (result.exitCode !== 0) {
       const reported = listErrors(result.stdout);
       const text = reported.length > 0
@@ -171,7 +180,26 @@ export class Terraform {
 
   async apply({ file }: SavedPlan): Promise<void> {
     this.#outputs = undefined;
-    await this.#runLocked(["apply", "-no-color", file]);
+    try {
+      await this.#runLocked(["apply", "-no-color", file]);
+    } catch (error) {
+      const { message } = error as Error;
+      if (!EXISTS.test(message)) throw error;
+      throw new ConfigurationError(`${message}\n${this.#explainUnrecorded()}`, { cause: error });
+    }
+  }
+
+  /** Says what to do about resources that exist although the state does not contain them. */
+  #explainUnrecorded(): string {
+    const { folder, stage } = this.#options;
+    const program = `TF_DATA_DIR=${join(".terraform", "stages", stage.name)} ${this.#program}`;
+    const values = Object.entries(stage.variables).map(([name, value]) =>
+      ` -var='${name}=${value}'`
+    );
+    return "AWS has resources that are not in the state: a Terraform that was killed does not record what it has created " +
+      `last. Delete them in AWS, or take each over in ${folder}: ${program} import${
+        values.join("")
+      } <address> <id>`;
   }
 
   /** The files of a whole plan and of a part, relative to the folder. */
@@ -201,6 +229,8 @@ export class Terraform {
   }
 }
 
+/** What services of AWS answer if a name is taken. */
+const EXISTS = /already (?:exists?|has this name|owned)|AlreadyExists|AlreadyOwned/;
 /** Commands that lock the state. */
 const LOCKING: readonly string[] = ["plan", "apply"];
 /** Seconds in which the Terraform of a killed deployment usually ends. */

@@ -11,6 +11,8 @@ export const MISSING_PROGRAM = 127;
 /** The end of a program. */
 export interface ProgramResult {
   readonly exitCode: number;
+  /** The signal that ended it. */
+  readonly signal?: string;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -67,16 +69,16 @@ export async function runProgram(
     const interrupt = () => process.kill(child.pid!, "SIGINT");
     lasting?.signal.addEventListener("abort", interrupt);
     const readRest = lasting && followFile(lasting, (text) => stdout += text);
-    function finish(exitCode: number): void {
+    function finish(exitCode: number, signal?: string): void {
       lasting?.signal.removeEventListener("abort", interrupt);
       readRest?.();
-      resolve({ exitCode, stdout, stderr });
+      resolve({ exitCode, stdout, stderr, ...signal !== undefined && { signal } });
     }
     child.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") finish(MISSING_PROGRAM);
       else reject(error);
     });
-    child.on("close", (code) => finish(code ?? 1));
+    child.on("close", (code, signal) => finish(code ?? 1, signal ?? undefined));
   }).finally(() => output !== undefined && closeSync(output));
 }
 

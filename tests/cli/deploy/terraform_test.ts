@@ -57,3 +57,39 @@ exit 1
     ]);
   });
 });
+
+const FAILED_APPLIES: readonly (readonly [what: string, apply: string, message: string])[] = [
+  [
+    "that something killed",
+    "kill -9 $$",
+    "apply was ended by SIGKILL. Its lock may be left on the state, and what it has created last is not in the state: run the " +
+    "command again with --unlock",
+  ],
+  [
+    "whose resources exist without being in the state",
+    "echo 'Error: EntityAlreadyExists: Role with name notes-dev-A already exists'; exit 1",
+    "AWS has resources that are not in the state: a Terraform that was killed does not record what it has created last. " +
+    "Delete them in AWS, or take each over in FOLDER: TF_DATA_DIR=.terraform/stages/dev PROGRAM import " +
+    "-var='environment=dev' <address> <id>",
+  ],
+];
+
+for (const [what, apply, message] of FAILED_APPLIES) {
+  Deno.test(`apply() says what to do about an apply ${what}`, async () => {
+    const script = `#!/bin/sh\n[ "$1" = apply ] || exit 0\n${apply}\n`;
+    await withTempFolder(
+      { "terraform.sh": script, ".terraform/stages/keep": "" },
+      async (folder) => {
+        const program = join(folder, "terraform.sh");
+        await Deno.chmod(program, 0o755);
+        const stage = { name: "dev", backend: {}, variables: { environment: "dev" } };
+        const terraform = await openTerraform({ folder, stage, program });
+        await assertRejects(
+          async () => await terraform.apply(await terraform.plan()),
+          ConfigurationError,
+          message.replace("FOLDER", folder).replace("PROGRAM", program),
+        );
+      },
+    );
+  });
+}
