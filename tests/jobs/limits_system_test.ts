@@ -6,6 +6,7 @@ import {
   type DrizzleClient,
   executeRows,
   getDrizzleClient,
+  withDistSqlRetry,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
@@ -40,15 +41,21 @@ async function count(db: DrizzleClient, query: ReturnType<typeof sql>): Promise<
   return Number((await executeRows<{ n: unknown }>(db, query))[0].n);
 }
 
+/** Runs a statement again while it conflicts with workers. */
+const execute = (db: DrizzleClient, query: ReturnType<typeof sql>) =>
+  withDistSqlRetry(() => db.execute(query), { maxRetries: 20 });
+
 /** Kills a process. Its leases end, and what it ran has ended. */
 async function kill(db: DrizzleClient, child: Deno.ChildProcess): Promise<void> {
   child.kill("SIGKILL");
   await child.status;
-  await db.execute(
+  await execute(
+    db,
     sql`update runs set ended_at = clock_timestamp() where pid = ${child.pid} and ended_at is null`,
   );
   // the leases of jobs that the process had not begun end too: no other process has them
-  await db.execute(
+  await execute(
+    db,
     sql`update trellis_jobs set due_at = now() where state = 'running' and id in
     (select job_id from runs where pid = ${child.pid})`,
   );
@@ -74,7 +81,8 @@ async function checkLimits(name: string, config: DatabaseConfig): Promise<void> 
         kills++;
       }
       // a job that was leased and had not begun when its process was killed
-      await db.execute(
+      await execute(
+        db,
         sql`update trellis_jobs j set due_at = now() where state = 'running' and due_at < now() + interval '30 seconds'
         and not exists (select 1 from runs r where r.job_id = j.id and r.ended_at is null)`,
       );
