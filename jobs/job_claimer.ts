@@ -1,4 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
+import { remainingMs } from "../core/request_context.ts";
 import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
@@ -247,8 +248,13 @@ export class JobClaimer {
         if (found.length > 0) return found;
         await this.#deliverLater(waiting);
       }
-      const keepsDelays = getJobsConfig().delivery?.maxDelaySeconds !== undefined;
-      return keepsDelays && ran.size > 0 ? await this.claimLimited(getLimit(true), ran) : [];
+      if (getJobsConfig().delivery?.maxDelaySeconds === undefined) return [];
+      // a job that began too late would lose an attempt
+      const leftMs = remainingMs();
+      const next = this.#limited.filter(({ jobName, settings }) =>
+        ran.has(jobName) && settings.timeoutMs < leftMs
+      );
+      return await this.claimLimited(getLimit(true), new Set(next.map(({ jobName }) => jobName)));
     };
     return claimNext;
   }
