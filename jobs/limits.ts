@@ -232,7 +232,7 @@ export async function claimLimited(
     starts = addStarts(starts, rate, [nowMs, found.length]);
   }
   const limit = { concurrency, perKey: perKey?.concurrency };
-  if (found.length > 0 && rate !== undefined || !isSame(limit, known.limit)) {
+  if (found.length > 0 && (rate !== undefined || !isSame(limit, known.limit))) {
     const isFull = rate !== undefined && countStarts(starts) >= rate.count;
     const waitMs = isFull ? starts[0][0] + rate.periodSeconds * 1000 - nowMs : 0;
     await runSqlRows(tx, buildLimitRecord(limitId, { limit, starts }, waitMs / 1000, clock));
