@@ -5,7 +5,7 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { getPauseId } from "./job_row.ts";
-import { type FullLimits, readFullLimits } from "./limits.ts";
+import { type FullLimits, readFullLimits } from "./limit_record.ts";
 import { sqlNow } from "./job_sql.ts";
 import { findTestClock } from "./job_settings.ts";
 

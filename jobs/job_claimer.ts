@@ -1,7 +1,8 @@
 import type { Clock } from "../core/async/clock.ts";
+import { remainingMs } from "../core/request_context.ts";
 import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
-import { withDistSqlRetry } from "../database/session/retry.ts";
+import { type DistSqlRetryOptions, withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { withTransaction } from "../database/session/transaction.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
@@ -68,6 +69,9 @@ function getPlan(): number {
 /** Looks at a name of which another worker leases jobs, and the average time between two of them. */
 const MAX_LOOKS = 5;
 const LOOK_MS = 10;
+
+/** Rolls back the transaction of a claim without jobs, so that no other one conflicts with it. */
+const NOTHING = new Error("No job was leased");
 
 const FIRST_KEY = "00000000-0000-0000-0000-000000000000";
 
@@ -165,6 +169,7 @@ export class JobClaimer {
     const sought = names.find((each) => each.name === name)!;
     const db = await getDb();
     for (let look = 1;; look++) {
+      // true after a conflict, too
       let isBusy = true;
       const found = await repeatClaim((withGroups) =>
         withTransaction(db, async (tx) => {
@@ -173,9 +178,12 @@ export class JobClaimer {
           const claim = { limit, clock, withGroups, ids, from };
           const claimed = await claimLimited(tx, sought, claim, getPlan());
           isBusy = claimed === undefined;
-          return claimed ?? [];
-        })
-      );
+          if (claimed === undefined || claimed.length === 0) throw NOTHING;
+          return claimed;
+        }).catch((error) => {
+          if (error !== NOTHING) throw error;
+          return [];
+        }), { maxRetries: 0 });
       if (!isBusy || look === MAX_LOOKS) return found;
       // the other worker may not have seen the place that has just become free
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS * (0.5 + Math.random())));
@@ -247,8 +255,13 @@ export class JobClaimer {
         if (found.length > 0) return found;
         await this.#deliverLater(waiting);
       }
-      const keepsDelays = getJobsConfig().delivery?.maxDelaySeconds !== undefined;
-      return keepsDelays && ran.size > 0 ? await this.claimLimited(getLimit(true), ran) : [];
+      if (getJobsConfig().delivery?.maxDelaySeconds === undefined) return [];
+      // a job that began too late would lose an attempt
+      const leftMs = remainingMs();
+      const next = this.#limited.filter(({ jobName, settings }) =>
+        ran.has(jobName) && settings.timeoutMs < leftMs
+      );
+      return await this.claimLimited(getLimit(true), new Set(next.map(({ jobName }) => jobName)));
     };
     return claimNext;
   }
@@ -316,11 +329,12 @@ export class JobClaimer {
  */
 async function repeatClaim(
   claim: (withGroups: boolean) => Promise<LeasedJob[]>,
+  retry?: DistSqlRetryOptions,
 ): Promise<LeasedJob[]> {
   for (let attempt = 1;; attempt++) {
     const withGroups = attempt < MAX_CLAIMS;
     try {
-      return await attemptClaim(() => claim(withGroups));
+      return await attemptClaim(() => claim(withGroups), retry);
     } catch (error) {
       if (!withGroups || !hasSqlState(error, [GROUP_TAKEN])) throw error;
     }
@@ -328,8 +342,11 @@ async function repeatClaim(
 }
 
 /** Runs a statement again after a conflict. Returns nothing if others were faster each time, on the distributed provider. */
-async function attemptClaim<T>(work: () => Promise<T[]>): Promise<T[]> {
-  return await withDistSqlRetry(work).catch((error) => {
+async function attemptClaim<T>(
+  work: () => Promise<T[]>,
+  retry?: DistSqlRetryOptions,
+): Promise<T[]> {
+  return await withDistSqlRetry(work, retry).catch((error) => {
     if (isOccError(error)) return [];
     throw explainTable(error);
   });

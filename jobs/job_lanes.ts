@@ -36,6 +36,8 @@ export interface LaneOptions {
 
 /** Longest time of a job after which the next ones are leased two at a time. */
 const FAST_MS = 50;
+/** Looks for jobs without one ahead, after one that found jobs which must not wait. */
+const FILLS_WITHOUT_AHEAD = 10;
 /** Time after which a job that was leased ahead and has not begun is given back. */
 const AHEAD_MS = 100;
 
@@ -44,7 +46,7 @@ const AHEAD_MS = 100;
  * can begin it: a job that waits behind a slow one is free for other workers, and one that ends its
  * process costs no other job an attempt.
  *
- * After a fast job, each lane leases one more ahead, which halves the statements. That is a job that was
+ * While jobs are fast, one more is leased ahead for each lane, so that few statements lease many. That is a job that was
  * never leased before, so that the end of a process costs it one attempt at most; it is given back if it
  * cannot begin soon.
  */
@@ -55,6 +57,7 @@ export class JobLanes {
   readonly #buffer: LeasedJob[] = [];
   #filling: Promise<void> | undefined;
   #isEmpty = false;
+  #fillsWithoutAhead = 0;
   /** True if a place of a limit has become free since jobs were last looked for. */
   #hasFreed = false;
   #isFast = false;
@@ -138,17 +141,18 @@ export class JobLanes {
     }
   }
 
-  /** Leases a job for each lane that waits, with one statement; two if jobs are fast. */
+  /** Leases a job for each lane that waits, with one statement; also one ahead for each lane if jobs are fast. */
   async #fill(): Promise<void> {
-    const { next, runner, mayLeaseAhead } = this.#options;
+    const { next, runner, concurrency, mayLeaseAhead } = this.#options;
     this.#hasFreed = false;
-    const found = await next((isLimited) =>
-      this.#isFast && mayLeaseAhead && !isLimited ? 2 * this.#idle : this.#idle
-    );
+    const isAhead = this.#isFast && mayLeaseAhead && --this.#fillsWithoutAhead < 0;
+    const found = await next((isLimited) => this.#idle + (isAhead && !isLimited ? concurrency : 0));
     this.#isEmpty = found.length === 0 && !this.#hasFreed;
     const atOnce = found.filter((leased) => !runner.mayWait(leased));
     const waiting = found.filter((leased) => runner.mayWait(leased));
-    this.#release(atOnce.splice(this.#idle));
+    const tooMany = atOnce.splice(this.#idle);
+    if (tooMany.length > 0) this.#fillsWithoutAhead = FILLS_WITHOUT_AHEAD;
+    this.#release(tooMany);
     this.#buffer.push(...atOnce, ...waiting);
     if (this.#buffer.length > this.#idle) this.#giveBackLater();
   }

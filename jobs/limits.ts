@@ -4,7 +4,6 @@ import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_s
 import { runSqlRows } from "../database/session/run_sql.ts";
 import type { TransactionClient } from "../database/session/transaction.ts";
 import {
-  atPlaces,
   buildClaim,
   type ClaimedRow,
   isOpen,
@@ -19,9 +18,18 @@ import {
   type SoughtName,
 } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
-import type { JobLimitOptions, JobRateOptions } from "./job_options.ts";
+import type { JobLimitOptions } from "./job_options.ts";
 import { FIRST_READY_SHARD, getLimitId, getNameKey } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
+import { listIds, MAX_IDS, sqlNow } from "./job_sql.ts";
+import {
+  addStarts,
+  buildHold,
+  buildLimitRecord,
+  buildLimitRow,
+  countStarts,
+  keepStarts,
+  type LimitRecord,
+} from "./limit_record.ts";
 
 /**
  * Limits of jobs. A name with limits has a row of its own in the table (`state` is `limit`). A worker locks it while it
@@ -180,89 +188,6 @@ export function selectLimited(
   where ${isOpen(sql`${name}::text`, [{ name, version, pauseId }])} limit ${allPlaces}`;
 }
 
-/** Attempts that began: the time of the last one in milliseconds since 1970, and their number. */
-type Start = readonly [lastMs: number, count: number];
-
-/** What the row of a name's limits holds. */
-interface LimitRecord {
-  /** The limits, for people. */
-  readonly limit: { readonly concurrency?: number; readonly perKey?: number };
-  /** The attempts of the last period, the first ones first. */
-  readonly starts: readonly Start[];
-}
-
-/** Attempts within this part of a period are counted as one start, at the time of the last one. */
-const PARTS = 100;
-
-const countStarts = (starts: readonly Start[]) => starts.reduce((sum, [, count]) => sum + count, 0);
-
-/** Leaves out attempts that no period counts any more. */
-function keepStarts(
-  starts: readonly Start[],
-  { periodSeconds }: JobRateOptions,
-  nowMs: number,
-): Start[] {
-  return starts.filter(([lastMs]) => lastMs > nowMs - periodSeconds * 1000);
-}
-
-function addStarts(
-  starts: readonly Start[],
-  { periodSeconds }: JobRateOptions,
-  [nowMs, count]: Start,
-): Start[] {
-  const toPart = (ms: number) => Math.floor(ms / (periodSeconds * 1000 / PARTS));
-  const last = starts.at(-1);
-  return last !== undefined && toPart(last[0]) === toPart(nowMs)
-    ? [...starts.slice(0, -1), [nowMs, last[1] + count]]
-    : [...starts, [nowMs, count]];
-}
-
-/**
- * Builds the statement that locks the row of a name's limits. It writes, so that two transactions conflict on each provider.
- *
- * @param limitId The row.
- * @param clock Clock of a test.
- */
-export function buildHold(limitId: string, clock: Clock | undefined): PlainSql {
-  return sql`update "trellis_jobs" set "fence" = "fence" + 1 where "id" = any(array(
-    select "id" from "trellis_jobs" where "id" = ${limitId}::uuid for update skip locked))
-  returning "payload", extract(epoch from ${sqlNow(clock)}) * 1000 as now_ms`;
-}
-
-/**
- * Builds the statement that inserts the row of a name's limits.
- *
- * @param sought The name.
- * @param clock Clock of a test.
- */
-export function buildLimitRow(
-  { limitId, name }: Pick<LimitedName, "limitId" | "name">,
-  clock: Clock | undefined,
-): PlainSql {
-  const now = sqlNow(clock);
-  return sql`insert into "trellis_jobs" ("id", "name", "payload", "state", "shard", "position",
-    "enqueued_at", "run_at") values (${limitId}::uuid, ${name}::text, '{}', 'limit', 0, 0, ${now}, ${now})
-  on conflict do nothing returning "payload", extract(epoch from ${now}) * 1000 as now_ms`;
-}
-
-/**
- * Builds the statement that writes the row of a name's limits.
- *
- * @param limitId The row.
- * @param record What it holds.
- * @param waitSeconds Time until the rate allows the next attempt.
- * @param clock Clock of a test.
- */
-export function buildLimitRecord(
-  limitId: string,
-  record: LimitRecord,
-  waitSeconds: number,
-  clock: Clock | undefined,
-): PlainSql {
-  return sql`update "trellis_jobs" set "payload" = ${JSON.stringify(record)}::text,
-    "run_at" = ${sqlIn(clock, waitSeconds)} where "id" = ${limitId}::uuid`;
-}
-
 interface HeldRow extends Record<string, unknown> {
   payload: string;
   now_ms: number | string;
@@ -307,16 +232,12 @@ export async function claimLimited(
     starts = addStarts(starts, rate, [nowMs, found.length]);
   }
   const limit = { concurrency, perKey: perKey?.concurrency };
-  if (found.length > 0 && rate !== undefined || !isSame(limit, known.limit)) {
+  if (found.length > 0 && (rate !== undefined || !isSame(limit, known.limit))) {
     const isFull = rate !== undefined && countStarts(starts) >= rate.count;
     const waitMs = isFull ? starts[0][0] + rate.periodSeconds * 1000 - nowMs : 0;
     await runSqlRows(tx, buildLimitRecord(limitId, { limit, starts }, waitMs / 1000, clock));
   }
   return found;
-}
-
-function isSame(limit: LimitRecord["limit"], known: LimitRecord["limit"] | undefined): boolean {
-  return limit.concurrency === known?.concurrency && limit.perKey === known?.perKey;
 }
 
 /** A name that has jobs which could begin. */
@@ -376,47 +297,6 @@ export async function moveIds(
   return [...byName];
 }
 
-/** Names and keys whose jobs wait for a limit. */
-export interface FullLimits {
-  /** Names of which no further job may begin. */
-  readonly names: readonly string[];
-  /** Keys of which no further job may begin. */
-  readonly keys: readonly string[];
-}
-
-/**
- * Reads which limits have been reached.
- *
- * @param db The client.
- * @param clock Clock of a test.
- */
-export async function readFullLimits(
-  db: DrizzleClient,
-  clock: Clock | undefined,
-): Promise<FullLimits> {
-  const now = sqlNow(clock);
-  const [limits, running] = [
-    await runSqlRows<{ name: string; payload: string; is_rated: boolean | string }>(
-      db,
-      sql`select "name", "payload", "run_at" > ${now} as is_rated from "trellis_jobs" where "state" = 'limit'`,
-    ),
-    await runSqlRows<{ name: string; limit_key: string; jobs: number | string }>(
-      db,
-      sql`select "name", "limit_key", count(*) as jobs from "trellis_jobs"
-        where "limit_key" is not null and "state" = 'running' and "due_at" > ${now} group by "name", "limit_key"`,
-    ),
-  ];
-  const names: string[] = [];
-  const keys: string[] = [];
-  for (const { name, payload, is_rated } of limits) {
-    const { concurrency = Infinity, perKey = Infinity } =
-      (JSON.parse(payload) as Partial<LimitRecord>).limit ?? {};
-    const ofName = running.filter((row) => row.name === name);
-    const all = ofName.reduce((sum, { jobs }) => sum + Number(jobs), 0);
-    if (is_rated === true || is_rated === "t" || all >= concurrency) names.push(name);
-    keys.push(
-      ...ofName.filter(({ jobs }) => Number(jobs) >= perKey).map(({ limit_key }) => limit_key),
-    );
-  }
-  return { names, keys };
+function isSame(limit: LimitRecord["limit"], known: LimitRecord["limit"] | undefined): boolean {
+  return limit.concurrency === known?.concurrency && limit.perKey === known?.perKey;
 }

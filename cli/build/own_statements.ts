@@ -63,13 +63,8 @@ import {
 } from "../../jobs/job_admin.ts";
 import { createJobRow } from "../../jobs/job_row.ts";
 import { buildLook } from "../../jobs/lease_watch.ts";
-import {
-  buildLimitRow,
-  claimLimited,
-  moveIds,
-  probeLimited,
-  seekLimited,
-} from "../../jobs/limits.ts";
+import { buildLimitRow } from "../../jobs/limit_record.ts";
+import { claimLimited, moveIds, probeLimited, seekLimited } from "../../jobs/limits.ts";
 import { runRelay } from "../../jobs/relay.ts";
 import { waitForJob } from "../../jobs/wait_for_job.ts";
 import { createConnectionStore } from "../../realtime/connection_store.ts";

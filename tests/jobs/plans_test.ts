@@ -253,6 +253,31 @@ Deno.test("leasing forgets the plan that was made when the table was small", asy
   await withPostgres((config) => checkRenewal({ ...config, maxConnections: 1 }));
 });
 
+Deno.test("PostgreSQL plans a claim once, and not each time", async () => {
+  await withPostgres(async (config) => {
+    const single = { ...config, maxConnections: 1 };
+    const db = await getDrizzleClient(single);
+    await createJobsTable(db);
+    await job.enqueueMany(db, Array.from({ length: 5000 }, (_, n) => n));
+    await db.execute(sql`vacuum analyze trellis_jobs`);
+    const jobs = [job, few];
+    const claimer = new JobClaimer({
+      getDb: () => db,
+      jobs,
+      clock: undefined,
+      random: Math.random,
+    });
+    for (let n = 0; n < 200; n++) await claimer.claimDue(() => 2);
+    const [{ kept, made }] = await executeRows<{ kept: unknown; made: unknown }>(
+      db,
+      sql`select sum(generic_plans) as kept, sum(custom_plans) as made from pg_prepared_statements
+        where statement like 'update /* plan%'`,
+    );
+    assert(Number(kept) > Number(made), `${kept} plans kept, ${made} made`);
+    await closeDrizzleClient(single);
+  });
+});
+
 /** Runs a test with a database of PostgreSQL. */
 async function withPostgres(test: (config: DatabaseConfig) => Promise<void>): Promise<void> {
   const postgres = await startPostgres();

@@ -19,7 +19,8 @@ CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "progress" double precision,
   "result" text,
   "next_payload" text,
-  "next_run_at" timestamp with time zone
+  "next_run_at" timestamp with time zone,
+  "limit_key" uuid
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_waiting_idx" ON "trellis_jobs" ("name","shard","due_at") WHERE "finished_at" IS NULL;
@@ -29,6 +30,10 @@ CREATE INDEX IF NOT EXISTS "trellis_jobs_finished_idx" ON "trellis_jobs" ("shard
 CREATE INDEX IF NOT EXISTS "trellis_jobs_group_order_idx" ON "trellis_jobs" ("group_key","enqueued_at","position","id") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trellis_jobs" ("group_key") WHERE "group_key" IS NOT NULL AND "state" = 'running';
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_limit_idx" ON "trellis_jobs" ("name","limit_key","shard","due_at") WHERE "shard" >= 23 AND "finished_at" IS NULL;
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_running_limit_idx" ON "trellis_jobs" ("name","limit_key") WHERE "limit_key" IS NOT NULL AND "state" = 'running';
 --> statement-breakpoint
 CREATE TABLE IF NOT EXISTS "idempotency_records" (
   "id" text PRIMARY KEY NOT NULL,
