@@ -7,6 +7,7 @@
  * pg-boss and graphile-worker are loaded from npm by this script; the package does not depend on
  * them. Each job inserts a row. Ours does it in the transaction that ends the job (exactly once), and
  * also as a job without a transaction (at least once) like the others, with the same pool of node-postgres.
+ * A worker of pg-boss fetches 20 jobs at once; ours does so with `batchSize`, and else leases a job when it can begin it.
  * `--finished` rows of finished jobs are in the tables of ours and of pg-boss; graphile-worker deletes them.
  *
  * @module
@@ -38,7 +39,7 @@ interface Boss {
 
 const PEERS = { boss: "npm:pg-boss@12.38.0", graphile: "npm:graphile-worker@0.18.0" } as const;
 const WORKERS = [1, 4, 16] as const;
-/** Jobs that a worker of pg-boss fetches at once. */
+/** Jobs that a worker of pg-boss fetches at once, and that a batch of ours has. */
 const BATCH = 20;
 const INSERT_EFFECT = "insert into effects values ($1)";
 
@@ -72,19 +73,25 @@ async function openOurs(
   database: DatabaseConfig,
   pool: pg.Pool,
   workers: number,
-  transaction: boolean,
+  kind: "exactly once" | "at least once" | "batches",
 ): Promise<Subject> {
   const config = { ...database, maxConnections: workers + 2 };
   const db = await getDrizzleClient(config);
-  const job = transaction
-    ? defineJob({ name: "insert", schema: z.object({ n: z.int() }), transaction: true })(
-      async ({ payload, tx }) => {
+  const base = { name: "insert", schema: z.object({ n: z.int() }) };
+  const job = {
+    "exactly once": () =>
+      defineJob({ ...base, transaction: true })(async ({ payload, tx }) => {
         await tx.execute(sql`insert into effects values (${payload.n})`);
-      },
-    )
-    : defineJob({ name: "insert", schema: z.object({ n: z.int() }) })(async ({ payload }) => {
-      await pool.query(INSERT_EFFECT, [payload.n]);
-    });
+      }),
+    "at least once": () =>
+      defineJob(base)(async ({ payload }) => {
+        await pool.query(INSERT_EFFECT, [payload.n]);
+      }),
+    batches: () =>
+      defineJob({ ...base, batchSize: BATCH })(async ({ jobs }) => {
+        for (const { payload } of jobs) await pool.query(INSERT_EFFECT, [payload.n]);
+      }),
+  }[kind]();
   return {
     async run(): Promise<number> {
       await db.execute(sql`delete from trellis_jobs where finished_at > now() - interval '1 hour'`);
@@ -210,12 +217,15 @@ if (import.meta.main) {
   console.log(
     `${jobs} jobs, ${finished} finished ones, median of ${rounds} rounds, jobs per second`,
   );
-  console.log("workers | ours, exactly once | ours, at least once | pg-boss | graphile-worker");
+  console.log(
+    "workers | ours, exactly once | ours, at least once | ours, batchSize 20 | pg-boss, batchSize 20 | graphile-worker",
+  );
   for (const workers of WORKERS) {
     const pool = new pg.Pool({ connectionString: url, max: workers });
     const subjects = [
-      await openOurs(database, pool, workers, true),
-      await openOurs(database, pool, workers, false),
+      await openOurs(database, pool, workers, "exactly once"),
+      await openOurs(database, pool, workers, "at least once"),
+      await openOurs(database, pool, workers, "batches"),
       await openBoss(url, pool, workers),
       await openGraphile(url, workers),
     ];

@@ -12,6 +12,7 @@ import {
 import { COMMANDS } from "./commands/commands.ts";
 import { VERSIONS } from "./init/versions.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import { BuildError } from "./sources/build_error.ts";
 import { CLI_PACKAGES } from "./terminal/optional_packages.ts";
 import { createOutput, type Output, type OutputOptions } from "./terminal/output.ts";
 import { resolve } from "node:path";
@@ -193,7 +194,7 @@ function reportError(output: Output, error: unknown): ExitCode {
   output.note(`${output.red("error")} ${message}`);
   // an unexpected error: the stack trace helps to find the cause
   const isExpected = error instanceof UsageError || error instanceof SyntaxError ||
-    isAppError(error);
+    error instanceof BuildError || isAppError(error);
   if (!isExpected && error instanceof Error && error.stack !== undefined) output.note(error.stack);
   return exitCode;
 }

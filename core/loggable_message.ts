@@ -1,5 +1,6 @@
 import { redactValue } from "../observability/redact.ts";
 import { REDACTED } from "../observability/redacted.ts";
+import { decodePercent } from "./http/cookies.ts";
 
 /** The members of events and results that hold fields inside a text. */
 interface Message {
@@ -69,10 +70,10 @@ export function redactPaths(value: unknown, secrets: ReadonlySet<string>, depth 
 }
 
 function redactPath(path: string, secrets: ReadonlySet<string>): string {
-  const plain = decode(path);
+  const plain = decodePercent(path);
   let safe = plain;
   for (const secret of secrets) {
-    for (const form of new Set([secret, decode(secret)])) safe = replaceSegments(safe, form);
+    for (const form of new Set([secret, decodePercent(secret)])) safe = replaceSegments(safe, form);
   }
   return safe === plain ? path : safe;
 }
@@ -84,14 +85,6 @@ function replaceSegments(path: string, segments: string): string {
     .reduce((before, after) =>
       before + (/^(?:[/?#"]|$)/.test(after) ? `/${REDACTED}` : `/${segments}`) + after
     );
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // malformed escapes: the original text
-  }
 }
 
 /** Members of trigger events that hold a message as a text, which may hold another one. */

@@ -31,7 +31,7 @@ export type { DistSqlOptions } from "./translate/context/options.ts";
 export { type ActionOf, type AlterAction, readAlterActions } from "./syntax/alter_action.ts";
 export { SERIAL } from "./syntax/column_definition.ts";
 export { isNotValid, type TableConstraint } from "./syntax/table_constraint.ts";
-export { STABLE_FUNCTIONS, SYNTAX_WORDS, TIME_FUNCTIONS } from "./batches/known_functions.ts";
+export { STABLE_FUNCTIONS, SYNTAX_WORDS, TIME_FUNCTIONS } from "./syntax/known_functions.ts";
 export { notNullCheck, readNotNullCheck } from "./syntax/not_null_check.ts";
 export { sanitizeForDistSql } from "./translate/sanitize.ts";
 export {

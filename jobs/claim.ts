@@ -1,13 +1,8 @@
 import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
-import type { DrizzleClient } from "../database/session/drizzle_client.ts";
-import { withDistSqlRetry } from "../database/session/retry.ts";
-import { runSqlRows } from "../database/session/run_sql.ts";
-import { hasSqlState } from "../errors/driver_error.ts";
-import { isOccError } from "../sql/sqlstate.ts";
 import type { AnyJob } from "./define_job.ts";
-import { getPauseId, JOB_SHARDS, SHARDS } from "./job_row.ts";
-import { explainTable, listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
+import { FIRST_READY_SHARD, getPauseId, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
+import { listIds, MAX_IDS, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -105,11 +100,16 @@ export async function seekName(name: string, version: number): Promise<SoughtNam
   return { name, version, pauseId: await getPauseId(name) };
 }
 
-/** Builds the condition that the name of a row is not paused. */
-function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
-  const ids = `{${names.map(({ pauseId }) => pauseId).join(",")}}`;
-  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z
-    where z."id" = any(${ids}::text::uuid[])))`;
+/**
+ * Builds the condition that the name of a row is not paused. Of a list PostgreSQL knows the length without its values, and keeps the
+ * plan of the statement.
+ */
+export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
+  const ids = names.map(({ pauseId }) => pauseId);
+  const list = ids.length <= MAX_IDS
+    ? sql`in (${listIds(ids)})`
+    : sql`= any(${`{${ids.join(",")}}`}::text::uuid[])`;
+  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" ${list}))`;
 }
 
 /** Where and how many due jobs a statement looks for. */
@@ -124,15 +124,20 @@ export interface DueOptions {
   readonly clock: Clock | undefined;
 }
 
+/** Jobs of these shards have a limit. A worker whose release has none runs them like others. */
+const LIMITED: readonly number[] = Object.values(LIMITED_SHARDS).flatMap((byPriority) =>
+  Object.values(byPriority)
+);
+
 /**
- * Lists the shards of a high priority and those from `first`, or those before it and of a low priority. From 0 on they
- * are all shards.
+ * Lists the shards of a high priority and those from `first`, or those before it, of a low priority and of jobs with a limit. From
+ * 0 on they are all shards.
  */
-function listShards(first: number, before: boolean): number[] {
+export function listShards(first: number, before: boolean): number[] {
   const { high, normal, low } = SHARDS;
   return before
-    ? [...normal.slice(0, first), ...low]
-    : [...high, ...normal.slice(first), ...(first === 0 ? low : [])];
+    ? [...normal.slice(0, first), ...low, ...LIMITED]
+    : [...high, ...normal.slice(first), ...(first === 0 ? [...low, ...LIMITED] : [])];
 }
 
 /**
@@ -158,8 +163,29 @@ export function atPlaces(
 }
 
 /**
- * Builds the statement that locks due jobs: those of the first shards first, and in a shard by name. The first due of a name
- * comes first.
+ * Builds the statement that locks due jobs of parts of the table: those of the first parts first, and in a part by name. The first
+ * due of a name comes first.
+ *
+ * @param names The names.
+ * @param shards The parts.
+ * @param options Limit and clock.
+ * @param condition A further condition.
+ */
+export function selectPlaces(
+  names: readonly SoughtName[],
+  shards: readonly number[],
+  { limit, clock }: Pick<DueOptions, "limit" | "clock">,
+  condition: PlainSql,
+): PlainSql {
+  const rows = sql`select j."id" from "trellis_jobs" j where j."name" = p."name"
+    and j."shard" = p."shard" and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is null
+    and coalesce(j."version", 1) <= p."version" and ${condition}
+    order by j."due_at" limit ${sqlLimit(limit)} for update skip locked`;
+  return sql`select d."id" from ${atPlaces(names, shards, rows)} limit ${sqlLimit(limit)}`;
+}
+
+/**
+ * Builds the statement that locks due jobs, those of the first shards first.
  *
  * @param names The names.
  * @param options Shards, limit and clock.
@@ -167,17 +193,14 @@ export function atPlaces(
  */
 export function selectDue(
   names: readonly SoughtName[],
-  { first, before, limit, clock }: DueOptions,
+  { first, before, ...options }: DueOptions,
   condition: PlainSql,
 ): PlainSql {
-  const rows = sql`select j."id" from "trellis_jobs" j where j."name" = p."name"
-    and j."shard" = p."shard" and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is null
-    and coalesce(j."version", 1) <= p."version" and ${condition}
-    order by j."due_at" for update skip locked`;
-  return sql`select d."id" from ${atPlaces(names, listShards(first, before), rows)} limit ${limit}`;
+  return selectPlaces(names, listShards(first, before), options, condition);
 }
 
-function mayLease(withGroups: boolean): PlainSql {
+/** Builds the condition that a job has no group, or is the next one of it. */
+export function mayLease(withGroups: boolean): PlainSql {
   return withGroups ? IS_NEXT_OF_GROUP : sql`j."group_key" is null`;
 }
 
@@ -197,20 +220,24 @@ export function selectRunnable(
   return selectDue(names, { ...due, limit, clock }, condition);
 }
 
+/** Builds the condition that a job may run now and is not leased. */
+export function isRunnable(clock: Clock | undefined): PlainSql {
+  const now = sqlNow(clock);
+  return sql`((j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
+}
+
 /** Builds the statement that locks jobs of a worker which may run now and are not leased. */
 function selectReady(
   condition: PlainSql,
   { names, limit, clock, withGroups }: ClaimOptions,
 ): PlainSql {
-  const now = sqlNow(clock);
   const known = joinSql(names.map(({ name }) => sql`${name}`), ", ");
   // a job of a later version waits for a worker of that release
   const versions = joinSql(
     names.map(({ name, version }) => sql`when ${name} then ${version}::int`),
     " ",
   );
-  return sql`select j."id" from "trellis_jobs" j where ${condition} and (
-    (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))
+  return sql`select j."id" from "trellis_jobs" j where ${condition} and ${isRunnable(clock)}
     and j."name" in (${known}) and ${isOpen(sql`j."name"`, names)}
     and coalesce(j."version", 1) <= case j."name" ${versions} end
     and ${mayLease(withGroups)} limit ${limit} for update skip locked`;
@@ -239,6 +266,11 @@ export function selectNextOfGroup(group: string, options: ClaimOptions): PlainSq
   return selectReady(first, options);
 }
 
+/** A job with a limit that runs leaves the shard of those that could begin. */
+const LEAVE_READY = rawSql(
+  `case when t."shard" >= ${FIRST_READY_SHARD} then t."shard" - 3 else t."shard" end`,
+);
+
 /**
  * Builds the statement that leases jobs, which begin at once: an attempt counts from here. The ids are an
  * array, so that the rows are found by their primary key for every limit and all statistics.
@@ -249,12 +281,12 @@ export function selectNextOfGroup(group: string, options: ClaimOptions): PlainSq
  */
 export function buildClaim(
   select: PlainSql,
-  { jobs, clock }: Pick<ClaimerOptions, "jobs" | "clock">,
+  { jobs, clock }: { readonly jobs: readonly AnyJob[]; readonly clock: Clock | undefined },
   plan = 0,
 ): PlainSql {
   const now = sqlNow(clock);
   return sql`update /* plan ${rawSql(String(plan))} */ "trellis_jobs" t set "state" = 'running',
-    "fence" = t."fence" + 1, "attempts" = t."attempts" + 1,
+    "fence" = t."fence" + 1, "attempts" = t."attempts" + 1, "shard" = ${LEAVE_READY},
     "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
   where t."id" = any(array(${select}))
   returning t."id", t."name", t."payload", t."shard", t."attempts", t."fence", t."group_key",
@@ -288,148 +320,4 @@ export function readLeasedJob(row: ClaimedRow): LeasedJob {
     correlationId: row.correlation_id,
     traceParent: row.trace_parent,
   };
-}
-
-/** SQLSTATE of a unique violation: another worker has just leased a job of the same group. */
-const GROUP_TAKEN = "23505";
-
-/** What leasing needs. */
-export interface ClaimerOptions {
-  /** Returns the client. */
-  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
-  /** Jobs of the worker. */
-  readonly jobs: readonly AnyJob[];
-  /** Clock of a test. */
-  readonly clock: Clock | undefined;
-  /** Source of randomness, from 0 to below 1. */
-  readonly random: () => number;
-}
-
-/** Claims of which the last one leaves out groups. */
-const MAX_CLAIMS = 3;
-
-/** Leases at most as many jobs as `getLimit` says when the statement is sent; none if there are no more. */
-export type NextJobs = (getLimit: () => number) => Promise<LeasedJob[]>;
-
-/**
- * Claims of this process. After twice as many, the next plan is made: PostgreSQL keeps the plan of a prepared
- * statement with its connection, and for a small table that is to read all of it. The table grows with each
- * job that is run.
- */
-let claims = 0;
-
-/** Leases jobs from the table. */
-export class JobClaimer {
-  readonly #options: ClaimerOptions;
-  #foundNone = false;
-  #names: Promise<SoughtName[]> | undefined;
-
-  /**
-   * @param options Client and jobs.
-   */
-  constructor(options: ClaimerOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Leases due jobs. Begins at a shard by chance, so that workers rarely compete; at the first one if there
-   * were none the last time, so that a look at an idle table is one statement. Begins at a name by chance, so that
-   * none waits for the end of a long queue of another.
-   *
-   * @param limit Maximum number of jobs.
-   */
-  async claimDue(limit: number): Promise<LeasedJob[]> {
-    const { jobs, random } = this.#options;
-    const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
-    const at = Math.floor(random() * jobs.length);
-    const claim = (before: boolean) =>
-      this.#claim(({ names, ...options }) => {
-        const turned = [...names.slice(at), ...names.slice(0, at)];
-        return selectRunnable({ first, before }, { ...options, names: turned });
-      }, limit);
-    let found = await claim(false);
-    if (found.length === 0 && first > 0) found = await claim(true);
-    this.#foundNone = found.length === 0;
-    // the statement returns them in any order
-    return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
-  }
-
-  /**
-   * Leases more jobs of a name for the batch of one. Jobs that were leased before are no part of it.
-   *
-   * @param leased The first job of the batch.
-   * @param limit Maximum number of further jobs.
-   */
-  async claimBatch({ name, shard, group, fence }: LeasedJob, limit: number): Promise<LeasedJob[]> {
-    if (limit === 0 || group !== null || fence > 1) return [];
-    const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
-    const claim = (before: boolean, left: number) =>
-      this.#claim(({ names, ...options }) => {
-        const only = names.filter((sought) => sought.name === name);
-        const fresh = { ...options, names: only, withGroups: false, isFresh: true };
-        return selectRunnable({ first, before }, fresh);
-      }, left);
-    const found = await claim(false, limit);
-    if (found.length === limit || first === 0) return found;
-    return [...found, ...await claim(true, limit - found.length)];
-  }
-
-  /**
-   * Leases the next job of a group.
-   *
-   * @param group The group.
-   */
-  claimGroup(group: string): Promise<LeasedJob[]> {
-    return this.#claim((options) => selectNextOfGroup(group, options), 1);
-  }
-
-  /**
-   * Creates a function that leases jobs by their ids, each one once.
-   *
-   * @param ids The ids.
-   */
-  claimOnce(ids: readonly string[]): NextJobs {
-    const left = new Set(ids);
-    const claimNext: NextJobs = async (getLimit) => {
-      while (left.size > 0) {
-        const batch = [...left].slice(0, MAX_IDS);
-        const limit = getLimit();
-        const found = await this.#claim((options) => selectByIds(batch, options), limit);
-        // fewer than asked for: the others of the batch cannot run now
-        const seen = found.length < limit ? batch : found.map(({ id }) => id);
-        for (const id of seen) left.delete(id);
-        if (found.length > 0) return found;
-      }
-      return [];
-    };
-    return claimNext;
-  }
-
-  /**
-   * A lease that was written without an answer expires. A job of a group that another worker leased at
-   * the same time makes the whole statement fail: the next one sees that lease. The last one leaves out
-   * groups, so that jobs of others never wait for them.
-   */
-  async #claim(select: (options: ClaimOptions) => PlainSql, limit: number): Promise<LeasedJob[]> {
-    const { getDb, jobs, clock } = this.#options;
-    const db = await getDb();
-    const names = await (this.#names ??= Promise.all(
-      jobs.map(({ jobName, settings }) => seekName(jobName, settings.version)),
-    ));
-    for (let claim = 1;; claim++) {
-      const withGroups = claim < MAX_CLAIMS;
-      const plan = Math.floor(Math.log2(++claims));
-      const locked = select({ names, limit, clock, withGroups });
-      const statement = buildClaim(locked, { jobs, clock }, plan);
-      try {
-        const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
-        return rows.map(readLeasedJob);
-      } catch (error) {
-        if (withGroups && hasSqlState(error, [GROUP_TAKEN])) continue;
-        // others were faster on the distributed provider
-        if (isOccError(error)) return [];
-        throw explainTable(error);
-      }
-    }
-  }
 }

@@ -5,22 +5,16 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import type { TransactionClient } from "../database/session/transaction.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "./enqueue.ts";
-import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";
+import {
+  type JobInput,
+  type JobOptions,
+  type JobOutput,
+  type JobSettings,
+  readJobOptions,
+} from "./job_options.ts";
 import { createJobRow, type EnqueueOptions } from "./job_row.ts";
 import { record } from "../env/recording.ts";
 import { waitForJob, type WaitForJobOptions } from "./wait_for_job.ts";
-
-/** Type that a schema accepts. */
-export type JobInput<TSchema extends StandardSchema> = TSchema extends
-  { readonly "~standard": { readonly types?: infer TTypes } }
-  ? NonNullable<TTypes> extends { readonly input: infer TInput } ? TInput : unknown
-  : unknown;
-
-/** Type that a schema returns. */
-export type JobOutput<TSchema extends StandardSchema> = TSchema extends
-  { readonly "~standard": { readonly types?: infer TTypes } }
-  ? NonNullable<TTypes> extends { readonly output: infer TOutput } ? TOutput : unknown
-  : unknown;
 
 /** Facts about the running attempt of a job. */
 export interface RunningJob {

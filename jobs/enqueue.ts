@@ -203,20 +203,26 @@ export function buildInsert(
   rows: readonly NewJob[],
   { clock, mayExist }: InsertOptions,
 ): PlainSql {
+  const { unique, limitKey } = rows[0];
+  // jobs of one name: all of them have a limit, or none
+  const isLimited = limitKey !== null;
   const values = rows.map((row) =>
     sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
     ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
     ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, getDueSeconds(row.delaySeconds))},
-    ${row.correlationId}::text, ${row.traceParent}::text, ${row.version}::int)`
+    ${row.correlationId}::text, ${row.traceParent}::text, ${row.version}::int${
+      isLimited ? sql`, ${row.limitKey}::uuid` : sql``
+    })`
   );
-  const { unique } = rows[0];
   const onConflict = unique !== undefined
-    ? takeOver(unique, clock)
+    ? takeOver(unique, isLimited, clock)
     : mayExist
     ? sql` on conflict do nothing`
     : sql``;
   return sql`insert into "trellis_jobs" as e ("id", "name", "payload", "shard", "group_key", "position",
-  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent", "version")
+  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent", "version"${
+    isLimited ? sql`, "limit_key"` : sql``
+  })
   values ${joinSql(values, ", ")}${onConflict}`;
 }
 
@@ -260,9 +266,11 @@ const REPLACEMENT: PlainSql = rawSql(
 /** Makes the earlier job of a key the new one. Its fence stays, so that an earlier worker cannot end it. */
 function takeOver(
   { periodSeconds = Infinity, replace, whileQueued }: JobUniqueOptions,
+  isLimited: boolean,
   clock: Clock | undefined,
 ): PlainSql {
-  const update = sql` on conflict ("id") do update set ${REPLACEMENT} where`;
+  const key = isLimited ? sql`, "limit_key" = excluded."limit_key"` : sql``;
+  const update = sql` on conflict ("id") do update set ${REPLACEMENT}${key} where`;
   if (whileQueued) return sql`${update} e."state" <> 'queued' and e."next_payload" is null`;
   // a job that is replaced has no period unless it is given
   const seconds = replace && periodSeconds === Infinity ? 0 : periodSeconds;

@@ -5,6 +5,7 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { getPauseId } from "./job_row.ts";
+import { type FullLimits, readFullLimits } from "./limits.ts";
 import { sqlNow } from "./job_sql.ts";
 import { findTestClock } from "./job_settings.ts";
 
@@ -45,6 +46,8 @@ export interface JobDetails {
   readonly correlationId: string | undefined;
   /** Part that is done, 0 to 1, as the handler reported it. */
   readonly progress: number | undefined;
+  /** True if the job is due, and waits because its `limit` has been reached. */
+  readonly waitsForLimit: boolean;
 }
 
 /** Job with its payload. */
@@ -80,13 +83,21 @@ interface DetailsRow extends Record<string, unknown> {
   last_error: string | null;
   correlation_id: string | null;
   progress: number | string | null;
+  limit_key: string | null;
+  is_due: boolean | string;
   payload?: string;
   result?: string | null;
 }
 
 const COLUMNS: PlainSql = sql`"id", "name", "state", "attempts", "group_key",
   ${isoTime("enqueued_at")} as enqueued, ${isoTime("run_at")} as run,
-  ${isoTime("finished_at")} as finished, "last_error", "correlation_id", "progress"`;
+  ${isoTime("finished_at")} as finished, "last_error", "correlation_id", "progress",
+  "limit_key"`;
+
+/** Columns of a job. */
+function listColumns(): PlainSql {
+  return sql`${COLUMNS}, "run_at" <= ${sqlNow(findTestClock())} as is_due`;
+}
 
 /** Returns the time of a column as ISO 8601, in UTC. */
 export function isoTime(column: string): PlainSql {
@@ -114,16 +125,16 @@ export async function listJobs(
   checkOption("limit", limit, wholeNumber([1, 1000, "jobs"]));
   if (state !== undefined) checkOption("state", state, oneOf(JOB_STATES));
   const conditions = [
-    sql`true`,
+    sql`"state" <> 'limit'`,
     ...(state === undefined ? [] : [sql`"state" = ${state}`]),
     ...(name === undefined ? [] : [sql`"name" = ${name}`]),
   ];
   const rows = await runSqlRows<DetailsRow>(
     db,
-    sql`select ${COLUMNS} from "trellis_jobs" where ${joinSql(conditions, " and ")}
+    sql`select ${listColumns()} from "trellis_jobs" where ${joinSql(conditions, " and ")}
       order by "enqueued_at" desc, "position" desc limit ${limit}`,
   );
-  return rows.map(readDetails);
+  return await readAllDetails(db, rows);
 }
 
 /**
@@ -141,9 +152,11 @@ export async function listJobs(
 export async function getJob(db: DrizzleClient, id: string): Promise<JobWithPayload | undefined> {
   const [row] = await runSqlRows<DetailsRow>(
     db,
-    sql`select ${COLUMNS}, "payload", "result" from "trellis_jobs" where "id" = ${id}::uuid`,
+    sql`select ${listColumns()}, "payload", "result" from "trellis_jobs" where "id" = ${id}::uuid`,
   );
-  return row && { ...readDetails(row), payload: row.payload!, result: row.result ?? undefined };
+  if (row === undefined || String(row.state) === "limit") return undefined;
+  const [details] = await readAllDetails(db, [row]);
+  return { ...details, payload: row.payload!, result: row.result ?? undefined };
 }
 
 /**
@@ -188,6 +201,8 @@ export interface JobStats {
   readonly due: number;
   /** Seconds that the oldest due one has been waiting; 0 if none is due. */
   readonly oldestDueSeconds: number;
+  /** Those of the due ones that wait because their `limit` has been reached. */
+  readonly waitForLimit: number;
 }
 
 /**
@@ -203,16 +218,29 @@ export interface JobStats {
  */
 export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
   const now = sqlNow(findTestClock());
+  const { names, keys } = await readFullLimits(db, findTestClock());
+  const list = (values: readonly string[]) => sql`${`{${values.join(",")}}`}::text`;
   const rows = await runSqlRows<
-    { name: string; state: JobState; jobs: unknown; due: unknown; oldest_seconds: unknown }
+    {
+      name: string;
+      state: JobState;
+      jobs: unknown;
+      due: unknown;
+      limited: unknown;
+      oldest_seconds: unknown;
+    }
   >(
     db,
     sql`select "name", "state", count(*) as jobs, count("since") as due,
+      count(case when "state" = 'queued' and "limit_key" is not null and ("name" = any(${
+      list(names)
+    }::text[])
+        or "limit_key" = any(${list(keys)}::uuid[])) then "since" end) as limited,
       extract(epoch from ${now} - min("since")) as oldest_seconds
-    from (select "name", "state", case
+    from (select "name", "state", "limit_key", case
       when "state" = 'queued' and "run_at" <= ${now} then "run_at"
       when "state" = 'running' and "due_at" <= ${now} then "due_at" end as "since"
-      from "trellis_jobs") j
+      from "trellis_jobs" where "state" <> 'limit') j
     group by "name", "state" order by "name", "state"`,
   );
   return rows.map((row) => ({
@@ -221,6 +249,7 @@ export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
     jobs: Number(row.jobs),
     due: Number(row.due),
     oldestDueSeconds: Math.floor(Number(row.oldest_seconds ?? 0)),
+    waitForLimit: Number(row.limited),
   }));
 }
 
@@ -327,8 +356,27 @@ async function change(
   return rows.map(({ id }) => id);
 }
 
-function readDetails(row: DetailsRow): JobDetails {
+/** Reads rows, and which of them wait for a limit. */
+async function readAllDetails(
+  db: DrizzleClient,
+  rows: readonly DetailsRow[],
+): Promise<JobDetails[]> {
+  const mayWait = (row: DetailsRow) =>
+    row.limit_key !== null && row.state === "queued" && (row.is_due === true || row.is_due === "t");
+  const full = rows.some(mayWait) ? await readFullLimits(db, findTestClock()) : NO_LIMITS;
+  return rows.map((row) =>
+    readDetails(
+      row,
+      mayWait(row) && (full.names.includes(row.name) || full.keys.includes(row.limit_key!)),
+    )
+  );
+}
+
+const NO_LIMITS: FullLimits = { names: [], keys: [] };
+
+function readDetails(row: DetailsRow, waitsForLimit: boolean): JobDetails {
   return {
+    waitsForLimit,
     id: row.id,
     name: row.name,
     state: row.state,

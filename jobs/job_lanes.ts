@@ -1,6 +1,7 @@
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
-import type { JobClaimer, LeasedJob, NextJobs } from "./claim.ts";
+import type { LeasedJob } from "./claim.ts";
 import type { AttemptOutcome } from "./end_attempt.ts";
+import type { JobClaimer, NextJobs } from "./job_claimer.ts";
 import type { JobRunner } from "./job_runner.ts";
 
 /** Counts of what a worker did. */
@@ -29,6 +30,8 @@ export interface LaneOptions {
   readonly canStart: () => boolean;
   /** True if `next` finds a job again that was given back. */
   readonly mayLeaseAhead: boolean;
+  /** Called when a place of a limit is free again. */
+  readonly onPlaceFree: () => void;
 }
 
 /** Longest time of a job after which the next ones are leased two at a time. */
@@ -52,6 +55,8 @@ export class JobLanes {
   readonly #buffer: LeasedJob[] = [];
   #filling: Promise<void> | undefined;
   #isEmpty = false;
+  /** True if a place of a limit has become free since jobs were last looked for. */
+  #hasFreed = false;
   #isFast = false;
   #givingBack: ReturnType<typeof setTimeout> | undefined;
   /** Time at which jobs that were leased ahead are given back, on the clock of `performance.now()`. */
@@ -93,9 +98,16 @@ export class JobLanes {
       const { outcomes } = await runner.run([leased, ...more]);
       const recording = Promise.all(outcomes.map((outcome) => this.#count(outcome)));
       this.#isFast = performance.now() - startedMs < FAST_MS;
-      if (leased.group === null) continue;
-      // the next job of the group can be leased once this one is done
+      const isLimited = runner.hasLimit(leased);
+      if (leased.group === null && !isLimited) continue;
+      // the next job of the group, or of the limit, can be leased once this one is done
       await recording;
+      if (claimer.hasLimits) {
+        this.#isEmpty = false;
+        this.#hasFreed = true;
+        this.#options.onPlaceFree();
+      }
+      if (leased.group === null) continue;
       if (this.#canStart()) this.#buffer.push(...await claimer.claimGroup(leased.group));
     }
   }
@@ -129,8 +141,11 @@ export class JobLanes {
   /** Leases a job for each lane that waits, with one statement; two if jobs are fast. */
   async #fill(): Promise<void> {
     const { next, runner, mayLeaseAhead } = this.#options;
-    const found = await next(() => this.#isFast && mayLeaseAhead ? 2 * this.#idle : this.#idle);
-    this.#isEmpty = found.length === 0;
+    this.#hasFreed = false;
+    const found = await next((isLimited) =>
+      this.#isFast && mayLeaseAhead && !isLimited ? 2 * this.#idle : this.#idle
+    );
+    this.#isEmpty = found.length === 0 && !this.#hasFreed;
     const atOnce = found.filter((leased) => !runner.mayWait(leased));
     const waiting = found.filter((leased) => runner.mayWait(leased));
     this.#release(atOnce.splice(this.#idle));

@@ -4,12 +4,25 @@ import { wholeNumber } from "../core/function_options.ts";
 import {
   BOOLEAN_OPTION,
   checkOptions,
+  FUNCTION_OPTION,
   NAME_OPTION,
   OBJECT_OPTION,
   type OptionRules,
   SCHEMA_OPTION,
 } from "../core/option_rules.ts";
 import { MAX_IDS } from "./job_sql.ts";
+
+/** Type that a schema accepts. */
+export type JobInput<TSchema extends StandardSchema> = TSchema extends
+  { readonly "~standard": { readonly types?: infer TTypes } }
+  ? NonNullable<TTypes> extends { readonly input: infer TInput } ? TInput : unknown
+  : unknown;
+
+/** Type that a schema returns. */
+export type JobOutput<TSchema extends StandardSchema> = TSchema extends
+  { readonly "~standard": { readonly types?: infer TTypes } }
+  ? NonNullable<TTypes> extends { readonly output: infer TOutput } ? TOutput : unknown
+  : unknown;
 
 /** How often a failed job is run again, and when. */
 export interface JobRetryOptions {
@@ -53,6 +66,41 @@ export interface JobUniqueOptions {
    * @default false
    */
   readonly whileQueued?: boolean;
+}
+
+/** Limit of the jobs with the same key. */
+export interface JobKeyLimitOptions<TInput = unknown> {
+  /** Returns the key of a payload, such as the id of a customer, when a job is enqueued. */
+  readonly key: (payload: TInput) => string;
+  /** Jobs of one key that run at the same time, from 1. */
+  readonly concurrency: number;
+}
+
+/** Rate at which jobs begin. */
+export interface JobRateOptions {
+  /** Attempts that begin in any period of `periodSeconds`, from 1. */
+  readonly count: number;
+  /** Length of the period in seconds, from 1. */
+  readonly periodSeconds: number;
+}
+
+/** Limits of the jobs of a name, over all workers of the database. A job that has no place waits, and holds back no other. */
+export interface JobLimitOptions<TInput = unknown> {
+  /**
+   * Jobs that run at the same time, from 1. The place of a worker that died is free when its lease ends.
+   * @default no limit
+   */
+  readonly concurrency?: number;
+  /**
+   * Limit of the jobs with the same key. Each key gets its turn, regardless of how many jobs another one has.
+   * @default no limit
+   */
+  readonly perKey?: JobKeyLimitOptions<TInput>;
+  /**
+   * Attempts that begin in a period.
+   * @default no limit
+   */
+  readonly rate?: JobRateOptions;
 }
 
 /** Options of `defineJob`. */
@@ -111,6 +159,11 @@ export interface JobOptions<
    * @default 1, and the handler gets `payload` and `job`
    */
   batchSize?: TBatch;
+  /**
+   * How many jobs of this name run at the same time, and how many begin in a period. Not together with `batchSize`.
+   * @default no limit
+   */
+  limit?: JobLimitOptions<JobInput<TSchema>>;
 }
 
 /** Options of a job with their defaults. */
@@ -137,6 +190,8 @@ export interface JobSettings {
   readonly result: StandardSchema | undefined;
   /** Largest number of jobs that one call of the handler gets. */
   readonly batchSize: number;
+  /** Limits of the jobs of this name; `undefined` if there are none. */
+  readonly limit: JobLimitOptions | undefined;
 }
 
 const DAY_SECONDS = 86_400;
@@ -156,6 +211,22 @@ const RULES: OptionRules = {
   unique: OBJECT_OPTION,
   result: SCHEMA_OPTION,
   batchSize: wholeNumber([1, MAX_IDS, "jobs"]),
+  limit: OBJECT_OPTION,
+};
+
+const CONCURRENCY = wholeNumber([1, 1_000_000, "jobs"]);
+
+const LIMIT_RULES: OptionRules = {
+  concurrency: CONCURRENCY,
+  perKey: OBJECT_OPTION,
+  rate: OBJECT_OPTION,
+};
+
+const KEY_LIMIT_RULES: OptionRules = { key: FUNCTION_OPTION, concurrency: CONCURRENCY };
+
+const RATE_RULES: OptionRules = {
+  count: wholeNumber([1, 1_000_000, "attempts"]),
+  periodSeconds: wholeNumber([1, YEAR_SECONDS, "seconds"]),
 };
 
 const UNIQUE_RULES: OptionRules = {
@@ -198,6 +269,8 @@ export function readJobOptions(
       `The job ${options.name} has batchSize and result: a batch has no result, leave one out`,
     );
   }
+  const { limit } = options;
+  if (limit !== undefined) checkLimit(options.name, limit, options);
   const { maxAttempts = 10, baseDelaySeconds = 2, maxDelaySeconds = 900 } = options.retry ?? {};
   return {
     name: options.name,
@@ -210,6 +283,40 @@ export function readJobOptions(
     version: options.version ?? 1,
     result: options.result,
     batchSize,
+    limit: limit as JobLimitOptions | undefined,
     unique: unique && { replace: false, ...unique },
   };
+}
+
+/** Checks the option `limit`. */
+function checkLimit(
+  name: string,
+  limit: JobLimitOptions<never>,
+  { batchSize = 1, unique }: Pick<
+    JobOptions<StandardSchema, boolean, unknown, number>,
+    "batchSize" | "unique"
+  >,
+): void {
+  const refuse = (problem: string) => new ConfigurationError(`limit of the job ${name} ${problem}`);
+  checkOptions("defineJob", limit, LIMIT_RULES, "limit.");
+  const { concurrency, perKey, rate } = limit;
+  if (concurrency === undefined && perKey === undefined && rate === undefined) {
+    throw refuse("is empty: it needs concurrency, perKey or rate");
+  }
+  if (perKey !== undefined) {
+    // a missing option is as wrong as an invalid one
+    const given = { ...perKey, key: perKey.key ?? null, concurrency: perKey.concurrency ?? null };
+    checkOptions("defineJob", given, KEY_LIMIT_RULES, "limit.perKey.");
+  }
+  if (rate !== undefined) {
+    const given = { ...rate, count: rate.count ?? null, periodSeconds: rate.periodSeconds ?? null };
+    checkOptions("defineJob", given, RATE_RULES, "limit.rate.");
+  }
+  if (batchSize > 1) throw refuse("does not go together with batchSize: leave one out");
+  if (perKey !== undefined && (unique?.replace || unique?.whileQueued)) {
+    throw refuse(
+      "has perKey, and unique can replace the payload while the job has its place: leave out replace, " +
+        "whileQueued or perKey",
+    );
+  }
 }

@@ -5,7 +5,7 @@ import { parseInput } from "../core/triggers/parse_input.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { ConfigurationError, ValidationError } from "../errors/http_errors.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
-import type { JobSettings, JobUniqueOptions } from "./job_options.ts";
+import type { JobLimitOptions, JobSettings, JobUniqueOptions } from "./job_options.ts";
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
@@ -38,7 +38,7 @@ export type JobPriority = "high" | "normal" | "low";
 /** Options of a row: those of the caller and those of the job. */
 export interface JobRowOptions extends EnqueueOptions {
   /** The job's settings; by default those of a job without options. */
-  readonly settings?: Pick<JobSettings, "version" | "unique">;
+  readonly settings?: Pick<JobSettings, "version" | "unique" | "limit">;
 }
 
 /** Row to insert. */
@@ -55,10 +55,12 @@ export interface NewJob {
   readonly name: string;
   /** JSON. */
   readonly payload: string;
-  /** Part of the table that the row belongs to, one of {@link SHARDS}. */
+  /** Part of the table that the row belongs to, one of {@link SHARDS} or {@link LIMITED_SHARDS}. */
   readonly shard: number;
   /** Group, if the job has one. */
   readonly group: string | null;
+  /** Id of what its limit counts: its name, or its name and key; `null` if the job has no limit. */
+  readonly limitKey: string | null;
   /** Order of rows that were inserted at the same time. */
   readonly position: number;
   /** Seconds until the job may run. */
@@ -84,6 +86,18 @@ export const SHARDS: Readonly<Record<JobPriority, readonly number[]>> = {
   normal: Array.from({ length: JOB_SHARDS }, (_, shard) => shard),
   low: [16, 17, 18, 19],
 };
+
+/**
+ * The parts of jobs with a limit, by priority. `waiting` are those that run later, that run and that are tried again; `ready` those
+ * that could begin at once. Their index has no others, so that a look for a key with a free place reads no job without one.
+ */
+export const LIMITED_SHARDS = {
+  waiting: { high: 20, normal: 21, low: 22 },
+  ready: { high: 23, normal: 24, low: 25 },
+} as const satisfies Record<string, Record<JobPriority, number>>;
+
+/** Parts from this one on are those of jobs with a limit that could begin. */
+export const FIRST_READY_SHARD: number = LIMITED_SHARDS.ready.high;
 
 /** Limit of a text column on the distributed provider is 1 MiB. */
 const MAX_PAYLOAD_BYTES = 1_000_000;
@@ -117,6 +131,7 @@ export async function createJobRow(
   const at = position++;
   const text = await serializePayload(name, schema, payload);
   const id = key === undefined ? crypto.randomUUID() as string : await hashToUuid([name, key]);
+  const { limit } = settings ?? {};
   return {
     id,
     hasKey: key !== undefined,
@@ -124,7 +139,10 @@ export async function createJobRow(
     version: settings?.version ?? 1,
     name,
     payload: text,
-    shard: SHARDS[priority][parseInt(id[0], 16) % SHARDS[priority].length],
+    shard: limit === undefined
+      ? SHARDS[priority][parseInt(id[0], 16) % SHARDS[priority].length]
+      : LIMITED_SHARDS[delaySeconds > 0 ? "waiting" : "ready"][priority],
+    limitKey: limit === undefined ? null : await getLimitKey(name, limit, payload),
     group: group ?? null,
     position: at,
     delaySeconds,
@@ -246,6 +264,30 @@ export function isJobId(value: unknown): value is string {
 /** Checks whether the id of a job was derived from its key: it is of version 8, and other ids are random. */
 export function isKeyedId(id: string): boolean {
   return id[14] === "8";
+}
+
+/** Returns the id of what a limit of a job counts. */
+async function getLimitKey(
+  name: string,
+  { perKey }: JobLimitOptions,
+  payload: unknown,
+): Promise<string> {
+  if (perKey === undefined) return await getNameKey(name);
+  const key = perKey.key(payload);
+  if (typeof key === "string") return await hashToUuid([name, key]);
+  throw new ConfigurationError(
+    `limit.perKey.key of the job ${name} returned a value of the type ${typeof key}: it must return a text`,
+  );
+}
+
+/** Returns what the limits count of the jobs of a name without a key. */
+export function getNameKey(name: string): Promise<string> {
+  return hashToUuid([name]);
+}
+
+/** Returns the id of the row that is in the table for the limits of a name. */
+export function getLimitId(name: string): Promise<string> {
+  return hashToUuid(["limit", name, ""]);
 }
 
 /** Returns the id of the row that is in the table while the jobs of a name are paused. */

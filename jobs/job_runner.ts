@@ -87,6 +87,11 @@ export class JobRunner {
     return this.#jobs.get(name)!.settings.batchSize;
   }
 
+  /** Checks whether the job has a limit, whose place is free when its end is recorded. */
+  hasLimit({ name }: LeasedJob): boolean {
+    return this.#jobs.get(name)!.settings.limit !== undefined;
+  }
+
   async #record(
     job: AnyJob,
     leased: LeasedJob,
@@ -113,8 +118,8 @@ export class JobRunner {
     if (settings.transaction) return "done";
     const { keepSeconds } = settings;
     const finished = this.#finisher.finish({ ...leased, keepSeconds, result });
-    // the next job of its group waits for it
-    if (leased.group !== null) this.#finisher.flush();
+    // the next job of its group, or of its limit, waits for it
+    if (leased.group !== null || settings.limit !== undefined) this.#finisher.flush();
     return await finished ? "done" : "lost";
   }
 

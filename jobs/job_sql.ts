@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
@@ -16,6 +16,17 @@ export function sqlNow(clock: Clock | undefined): PlainSql {
 /** Returns the time in so many seconds as SQL. */
 export function sqlIn(clock: Clock | undefined, seconds: PlainSql | number): PlainSql {
   return sql`${sqlNow(clock)} + (${seconds})::float8 * interval '1 second'`;
+}
+
+/** Largest limit that is part of the text of a statement. */
+const MAX_TEXT_LIMIT = 32;
+
+/**
+ * Returns a maximum number of rows as SQL. PostgreSQL plans a prepared statement anew each time if it does not know that the
+ * number is small. A large one is a parameter, because each text is prepared and kept.
+ */
+export function sqlLimit(limit: number): PlainSql {
+  return limit <= MAX_TEXT_LIMIT ? rawSql(String(limit)) : sql`${limit}::bigint`;
 }
 
 /** Numbers of ids in one statement; a shorter list repeats its last id. */

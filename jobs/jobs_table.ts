@@ -32,9 +32,9 @@ export type JobsTableColumns = {
   name: NotNull<PgTextBuilderInitial<"name", [string, ...string[]]>>;
   /** JSON of the payload. */
   payload: NotNull<PgTextBuilderInitial<"payload", [string, ...string[]]>>;
-  /** `queued`, `running`, `done`, `dead` or `cancelled`; `paused` in the row that pauses a name. */
+  /** `queued`, `running`, `done`, `dead` or `cancelled`; `paused` in the row that pauses a name, `limit` in that of its limits. */
   state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
-  /** Part of the table: 0 to 15, -4 to -1 with a high priority, 16 to 19 with a low one. */
+  /** Part of the table: 0 to 15, -4 to -1 with a high priority, 16 to 19 with a low one; from 20 on for jobs with a limit. */
   shard: NotNull<PgIntegerBuilderInitial<"shard">>;
   /** Group whose jobs run one at a time. */
   groupKey: PgTextBuilderInitial<"group_key", [string, ...string[]]>;
@@ -68,6 +68,8 @@ export type JobsTableColumns = {
   nextPayload: PgTextBuilderInitial<"next_payload", [string, ...string[]]>;
   /** Time from which it runs again. */
   nextRunAt: PgTimestampBuilderInitial<"next_run_at">;
+  /** Id of what the job's limit counts: its name, or its name and key; `null` without a limit. */
+  limitKey: PgUUIDBuilderInitial<"limit_key">;
 };
 
 /** The type of {@link trellisJobs}. */
@@ -125,6 +127,7 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   result: text("result"),
   nextPayload: text("next_payload"),
   nextRunAt: instant("next_run_at"),
+  limitKey: uuid("limit_key"),
 }, (table) => [
   index("trellis_jobs_waiting_idx").on(table.name, table.shard, table.dueAt)
     .where(sql`${table.finishedAt} IS NULL`),
@@ -133,6 +136,10 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   index("trellis_jobs_group_order_idx")
     .on(table.groupKey, table.enqueuedAt, table.position, table.id)
     .where(sql`${table.groupKey} IS NOT NULL AND ${table.finishedAt} IS NULL`),
+  index("trellis_jobs_ready_limit_idx").on(table.name, table.limitKey, table.shard, table.dueAt)
+    .where(sql`${table.shard} >= 23 AND ${table.finishedAt} IS NULL`),
+  index("trellis_jobs_running_limit_idx").on(table.name, table.limitKey)
+    .where(sql`${table.limitKey} IS NOT NULL AND ${table.state} = 'running'`),
   uniqueIndex("trellis_jobs_running_group_unique").on(table.groupKey)
     .where(sql`${table.groupKey} IS NOT NULL AND ${table.state} = 'running'`),
 ]);

@@ -8,7 +8,7 @@
  * ```ts
  * import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
  *
- * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 13
+ * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 16
  * ```
  */
 export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
@@ -32,7 +32,8 @@ export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
   "progress" double precision,
   "result" text,
   "next_payload" text,
-  "next_run_at" timestamp with time zone
+  "next_run_at" timestamp with time zone,
+  "limit_key" uuid
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_waiting_idx" ON "trellis_jobs" ("name","shard","due_at") WHERE "finished_at" IS NULL;
@@ -58,4 +59,10 @@ ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "result" text;
 ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "next_payload" text;
 --> statement-breakpoint
 ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "next_run_at" timestamp with time zone;
+--> statement-breakpoint
+ALTER TABLE "trellis_jobs" ADD COLUMN IF NOT EXISTS "limit_key" uuid;
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_ready_limit_idx" ON "trellis_jobs" ("name","limit_key","shard","due_at") WHERE "shard" >= 23 AND "finished_at" IS NULL;
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_running_limit_idx" ON "trellis_jobs" ("name","limit_key") WHERE "limit_key" IS NOT NULL AND "state" = 'running';
 `;

@@ -34,8 +34,6 @@ export {
   type JobFacts,
   type JobHandler,
   type JobHandlerParams,
-  type JobInput,
-  type JobOutput,
   type LeasedAttempt,
   type OwnedLease,
   type RunningJob,
@@ -72,6 +70,7 @@ export {
   resumeJobs,
   retryJobs,
 } from "./job_admin.ts";
+export { type JobsPageOptions, renderJobsPage } from "./jobs_page.ts";
 export {
   defineJobQueueHandler,
   type JobQueueHandler,
@@ -96,7 +95,17 @@ export {
   PermanentJobError,
 } from "./job_errors.ts";
 export { createNotifyDelivery } from "./notify.ts";
-export type { JobOptions, JobRetryOptions, JobSettings, JobUniqueOptions } from "./job_options.ts";
+export type {
+  JobInput,
+  JobKeyLimitOptions,
+  JobLimitOptions,
+  JobOptions,
+  JobOutput,
+  JobRateOptions,
+  JobRetryOptions,
+  JobSettings,
+  JobUniqueOptions,
+} from "./job_options.ts";
 export type { EnqueueOptions, JobPriority } from "./job_row.ts";
 export {
   type CommittedJob,

@@ -8,9 +8,16 @@ import type { QueryResult } from "../database/session/drizzle_client.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
-import { atPlaces, type DueOptions, seekName, selectDue, type SoughtName } from "./claim.ts";
+import {
+  atPlaces,
+  type DueOptions,
+  listShards,
+  seekName,
+  selectDue,
+  type SoughtName,
+} from "./claim.ts";
 import type { JobCounts } from "./job_lanes.ts";
-import { JOB_SHARDS, SHARDS } from "./job_row.ts";
+import { JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { explainTable, sqlNow } from "./job_sql.ts";
@@ -232,7 +239,7 @@ export function buildTakeDue(
     extract(epoch from t."run_at" - ${now}) as delay_seconds`;
 }
 
-const EACH_SHARD: readonly number[] = Object.values(SHARDS).flat();
+const EACH_SHARD: readonly number[] = listShards(0, false);
 const ALL_SHARDS: PlainSql = rawSql(EACH_SHARD.join(", "));
 
 /**

@@ -15,7 +15,7 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
-import { JobClaimer, type NextJobs } from "./claim.ts";
+import { JobClaimer, type NextJobs } from "./job_claimer.ts";
 import type { AnyJob } from "./define_job.ts";
 import { type JobCounts, JobLanes } from "./job_lanes.ts";
 import { JobRunner } from "./job_runner.ts";
@@ -155,17 +155,35 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   const jobs = indexJobs(options.jobs);
   const clock = findTestClock(options.clock);
   const getDb = options.getDb as () => DrizzleClient | Promise<DrizzleClient>;
-  const claimer = new JobClaimer({ getDb, jobs: [...jobs.values()], clock, random });
   const runner = new JobRunner(jobs, { getDb, logging, metrics, clock, random });
   const running: Set<Promise<unknown>> = new Set();
+  let isStarted = false;
   let isStopping = false;
   const poller = new JobPoller(() => isStopping);
   const maintenance = new JobPoller(() => isStopping);
+  const claimer = new JobClaimer({
+    getDb,
+    jobs: [...jobs.values()],
+    clock,
+    random,
+    onWait(ms): void {
+      if (isStarted) poller.wakeIn(ms);
+    },
+  });
 
   const canStart = (): boolean => !isStopping && remainingMs() > MIN_START_MS;
 
   function createLanes(next: NextJobs, mayLeaseAhead = true): JobLanes {
-    return new JobLanes({ next, runner, claimer, concurrency, canStart, mayLeaseAhead });
+    const onPlaceFree = () => poller.wake();
+    return new JobLanes({
+      next,
+      runner,
+      claimer,
+      concurrency,
+      canStart,
+      mayLeaseAhead,
+      onPlaceFree,
+    });
   }
   function track<T>(work: Promise<T>): Promise<T> {
     const settled = work.catch(() => {}).finally(() => running.delete(settled));
@@ -181,7 +199,7 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
     const getPollMs = () => pollMs ?? (listener?.isListening ? LISTENING_POLL_MS : POLL_MS);
     const poll = poller.createPoll(getPollMs, async (getLimit) => {
       await listener?.open();
-      return await claimer.claimDue(getLimit());
+      return await claimer.claimDue(getLimit);
     });
     while (!isStopping) {
       try {
@@ -209,12 +227,13 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   }
 
   return {
-    runDue: () => track(createLanes((getLimit) => claimer.claimDue(getLimit())).run()),
+    runDue: () => track(createLanes((getLimit) => claimer.claimDue(getLimit)).run()),
     runIds: (ids) => track(createLanes(claimer.claimOnce(ids), false).run()),
     start({ pollMs, schedules = [] } = {}): void {
       if (pollMs !== undefined) {
         checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
       }
+      isStarted = true;
       void track(runUntilStopped(pollMs));
       void track(maintainUntilStopped(schedules));
     },

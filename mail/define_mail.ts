@@ -1,7 +1,8 @@
 import { checkOption, FUNCTION_OPTION } from "../core/option_rules.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { UnexpectedError } from "../errors/http_errors.ts";
-import { defineJob, type Job, type JobInput, type JobOutput } from "../jobs/define_job.ts";
+import { defineJob, type Job } from "../jobs/define_job.ts";
+import type { JobInput, JobOutput } from "../jobs/job_options.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 import type { JobRetryOptions } from "../jobs/job_options.ts";
 import type { EnqueueOptions } from "../jobs/job_row.ts";

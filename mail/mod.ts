@@ -28,7 +28,7 @@ export {
   type MailEventHandlerFunction,
   type MailEventParams,
 } from "./define_mail_event_handler.ts";
-export { escapeHtml } from "./escape_html.ts";
+export { escapeHtml } from "../core/http/escape_html.ts";
 export type { MailEvent, MailEventRecipient, MailEventType } from "./mail_event.ts";
 export type { MailOptions, MailPayload } from "./mail_payload.ts";
 export { configureMail, type MailConfig } from "./mail_settings.ts";

@@ -5,9 +5,10 @@ import {
   isHttpApiEvent,
   stripStage,
 } from "../core/http/api_event.ts";
+import { decodePercent } from "../core/http/cookies.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import type { RoutePattern } from "./route_key.ts";
-import { decode, type RouteMatch } from "./route_matcher.ts";
+import type { RouteMatch } from "./route_matcher.ts";
 
 /**
  * Returns the path of a request below the base path of a custom domain and the stage of an HTTP API. Gateways leave
@@ -37,7 +38,7 @@ function countSegments(segments: readonly string[], value: string): number {
   for (let count = 1; count <= segments.length; count++) {
     const segment = segments[segments.length - count];
     raw += segment.length + 1;
-    decoded += decode(segment).length + 1;
+    decoded += decodePercent(segment).length + 1;
     if (raw === wanted || decoded === wanted) return count;
   }
   return value.split("/").length;

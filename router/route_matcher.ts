@@ -1,6 +1,7 @@
 import { TrieRouter } from "hono/router/trie-router";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { compareRoutes, parseParameter, type RoutePattern } from "./route_key.ts";
+import { decodePercent } from "../core/http/cookies.ts";
 
 /** A route that matches a request. */
 export interface RouteMatch<R> {
@@ -102,7 +103,7 @@ const PLAIN = /^[A-Za-z0-9._~-]*$/;
 /** Encodes a segment in one defined way, so that fixed segments match in any encoding. */
 function encodeSegment(segment: string): string {
   if (PLAIN.test(segment)) return segment;
-  return encodeURIComponent(decode(segment))
+  return encodeURIComponent(decodePercent(segment))
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -116,17 +117,7 @@ function readParameters<R>(
     const value = takesRest ? segments.slice(index).join("/") : segments[index];
     if (value === "") return undefined;
     // own: a parameter may be called __proto__
-    Object.defineProperty(values, name, { value: decode(value), enumerable: true });
+    Object.defineProperty(values, name, { value: decodePercent(value), enumerable: true });
   }
   return { route, parameters: values };
-}
-
-/** Decodes a part of a path once; a part with an invalid encoding is unchanged. */
-export function decode(text: string): string {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

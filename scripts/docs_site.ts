@@ -5,6 +5,7 @@
  * missing there.
  *
  *   deno run -A scripts/docs_site.ts [--out <folder>] [--base /path/]
+ *   deno run -A scripts/docs_site.ts --version <version> --site <folder>   into the folder of the version
  *
  * @module
  */
@@ -22,7 +23,9 @@ import {
   RAW_DOCS,
   renderLlmsTxt,
   renderSiteConfig,
+  renderVersions,
   toSitePage,
+  VERSIONS_FILE,
 } from "./docs/site_pages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -41,6 +44,11 @@ const NARROW_SCREENS = `
 export interface SiteOptions {
   /** Path of the site on its host, with slashes around it. */
   base: string;
+  /**
+   * The version that the pages describe.
+   * @default "next"
+   */
+  version?: string;
 }
 
 /**
@@ -48,12 +56,15 @@ export interface SiteOptions {
  *
  * @param folder An existing folder.
  */
-export async function writeSiteSources(folder: string, { base }: SiteOptions): Promise<void> {
+export async function writeSiteSources(
+  folder: string,
+  { base, version = "next" }: SiteOptions,
+): Promise<void> {
   const docs = join(ROOT, "docs");
   const groups: PageGroup[] = readSections(docs);
   const readme = await Deno.readTextFile(join(ROOT, "README.md"));
   const files: Record<string, string> = {
-    ".vitepress/config.mjs": renderSiteConfig(groups, base),
+    ".vitepress/config.mjs": renderSiteConfig(groups, base, version),
     "index.md": toSitePage(readme, "README.md", "index.md"),
     "public/llms.txt": renderLlmsTxt(groups, getSummary(readme), RAW_DOCS),
     [`public/${ICON_FILE}`]: ICON,
@@ -71,8 +82,7 @@ export async function writeSiteSources(folder: string, { base }: SiteOptions): P
   }
 }
 
-/** Returns the README's first sentence, without Markdown. */
-async function build(out: string, base: string): Promise<void> {
+async function build(out: string, options: SiteOptions): Promise<void> {
   const work = join(ROOT, ".trellis/docs_site");
   const sources = join(work, "src");
   await Deno.remove(sources, { recursive: true }).catch(() => {});
@@ -81,14 +91,14 @@ async function build(out: string, base: string): Promise<void> {
     join(work, "package.json"),
     JSON.stringify({ private: true, dependencies: { vitepress: VITEPRESS } }),
   );
-  await writeSiteSources(sources, { base });
+  await writeSiteSources(sources, options);
   const cwd = { cwd: work };
   await runOrThrow("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], cwd);
   await runOrThrow("npx", ["vitepress", "build", "src", "--outDir", out], cwd);
   const symbols = ["run", "-A", "scripts/api_docs.ts", "--out", join(out, "api")];
   await runOrThrow(Deno.execPath(), symbols, { cwd: ROOT });
   await Deno.writeTextFile(join(out, "api/page.css"), NARROW_SCREENS, { append: true });
-  await addIcons(join(out, "api"), base);
+  await addIcons(join(out, "api"), options.base);
 }
 
 /** Adds the icon to all pages of a folder. */
@@ -102,15 +112,28 @@ async function addIcons(folder: string, base: string): Promise<void> {
   }
 }
 
+/** Writes the list of versions, and leads the start page to the newest. */
+async function writeVersions(site: string, base: string): Promise<void> {
+  const page = renderVersions([...Deno.readDirSync(site)].map(({ name }) => name));
+  if (page === undefined) throw new Error(`${site} has no folder of a version`);
+  await Deno.writeTextFile(join(site, VERSIONS_FILE), page);
+  const [newest] = /\d+\.\d+\.\d+/.exec(page)!;
+  const refresh = `<!doctype html><meta http-equiv="refresh" content="0; url=${base}${newest}/">\n`;
+  await Deno.writeTextFile(join(site, "index.html"), refresh);
+}
+
 if (import.meta.main) {
-  const { values } = parseArgs({
+  const { values: { out = join(ROOT, "docs/site"), base, site, version } } = parseArgs({
     args: Deno.args,
     options: {
-      out: { type: "string", default: join(ROOT, "docs/site") },
+      out: { type: "string" },
       base: { type: "string", default: "/" },
+      site: { type: "string" },
+      version: { type: "string" },
     },
   });
-  const out = resolve(values.out);
-  await build(out, values.base);
-  console.log(`written: ${out}/index.html`);
+  const folder = resolve(site === undefined ? out : join(site, version ?? "next"));
+  await build(folder, { base: site === undefined ? base : `${base}${version}/`, version });
+  if (site !== undefined) await writeVersions(resolve(site), base);
+  console.log(`written: ${folder}/index.html`);
 }

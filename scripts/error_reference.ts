@@ -69,8 +69,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
   DEADLINE_EXCEEDED: "The function was close to its timeout.",
 };
 
-const rows = Object.entries(errors.ERROR_CODES).map(([code, { status, title }]) =>
-  `| \`${code}\` | ${status} ${title} | ${
+const rows = Object.entries(errors.ERROR_CODES).map(([code, { status }]) =>
+  `| \`${code}\` | ${status} | ${
     (classes[code] ?? []).map((name) => `\`${name}\``).join(", ") || "–"
   } | ${WHEN[code as errors.ErrorCode]} |`
 );

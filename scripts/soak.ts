@@ -104,6 +104,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
       "a project on an emulator of AWS: from its first deployment to its end, killed, and taken back",
     tests: ["deployment", "releases", "kills"].map((name) => `tests/emulator/${name}.ts`),
   },
+  contract: {
+    what: "clients of other tools and languages, and schemathesis, on the documents of the examples",
+    tests: ["clients", "schemathesis"].map((name) => `tests/contract/${name}.ts`),
+  },
   consumers: {
     what: "the packed package on every Node, Bun and TypeScript, and by every package manager",
     tests: ["tests/consumers"],

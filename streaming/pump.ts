@@ -2,6 +2,9 @@ import { encodeBase64 } from "../core/http/base64.ts";
 import type { ResponseWriter } from "../core/http/streaming.ts";
 import type { StreamChunk, StreamSource } from "./stream_response.ts";
 
+/** The range of a response without `sizeBytes`. */
+const EVERYTHING = { first: 0, last: Infinity };
+
 /**
  * Writes the parts of a body until the source ends or the signal is aborted. Waits while the client reads slower than the
  * source produces.
@@ -69,7 +72,7 @@ export async function collect(
 }
 
 function openSource(source: StreamSource, signal: AbortSignal): AsyncIterable<StreamChunk> {
-  const opened = typeof source === "function" ? source(signal) : source;
+  const opened = typeof source === "function" ? source(signal, EVERYTHING) : source;
   if (typeof (opened as AsyncIterable<StreamChunk> | null)?.[Symbol.asyncIterator] === "function") {
     return opened as AsyncIterable<StreamChunk>;
   }

@@ -1,3 +1,4 @@
+import type { ByteRange, RangedResult } from "../core/http/byte_ranges.ts";
 import type { ProxyResult } from "../core/http/lambda.ts";
 import type { ResponseOptions } from "../core/http/response.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -9,8 +10,14 @@ export type StreamChunk = string | Uint8Array;
 export type StreamSource =
   | AsyncIterable<StreamChunk>
   | ReadableStream<StreamChunk>
-  /** Called when the head was sent. `signal` is aborted when the client leaves or the time is up. */
-  | ((signal: AbortSignal) => AsyncIterable<StreamChunk> | ReadableStream<StreamChunk>);
+  /**
+   * Called when the head was sent. `signal` is aborted when the client leaves or the time is up. `range` has the bytes to
+   * send, if the response has the option `sizeBytes`.
+   */
+  | ((
+    signal: AbortSignal,
+    range: ByteRange,
+  ) => AsyncIterable<StreamChunk> | ReadableStream<StreamChunk>);
 
 /** Options of {@link streamResponse}. */
 export interface StreamOptions extends ResponseOptions {
@@ -19,10 +26,16 @@ export interface StreamOptions extends ResponseOptions {
    * @default 200
    */
   statusCode?: number;
+  /**
+   * The length of the whole body, for the handler's option `ranges`. The source is then a function that sends exactly the
+   * bytes of its second argument; a source that sends more or fewer is cut off with an error.
+   * @default undefined, unknown
+   */
+  sizeBytes?: number;
 }
 
 /** A response whose body is sent in parts. */
-export class StreamedResponse implements ProxyResult {
+export class StreamedResponse implements RangedResult {
   /** HTTP status. */
   readonly statusCode: number;
   /** Headers with one value. */
@@ -37,28 +50,65 @@ export class StreamedResponse implements ProxyResult {
   readonly source!: StreamSource;
   /** Renders an error after the first byte as the last part of the body. */
   readonly renderError?: (body: string) => string;
+  /** The length of the whole body, if it is known. */
+  declare readonly sizeBytes?: number;
+  /** Creates the response with some of the bytes. */
+  readonly withRange!: RangedResult["withRange"];
 
   /**
    * @param source The parts of the body.
    * @param options Status, headers and cookies.
    * @param renderError Renders an error after the first byte.
+   * @param range The bytes to send, if `sizeBytes` is known.
    */
   constructor(
     source: StreamSource,
-    { statusCode = 200, headers = {}, multiValueHeaders, cookies }: StreamOptions,
+    options: StreamOptions,
     renderError?: (body: string) => string,
+    range?: ByteRange,
   ) {
+    const { statusCode = 200, headers = {}, multiValueHeaders, cookies, sizeBytes } = options;
     this.statusCode = statusCode;
     this.headers = headers;
     if (multiValueHeaders !== undefined) this.multiValueHeaders = multiValueHeaders;
     if (cookies !== undefined) this.cookies = cookies;
+    const sent = sizeBytes === undefined
+      ? source
+      : openRange(source, range ?? { first: 0, last: sizeBytes - 1 });
     Object.defineProperties(this, {
-      source: { value: source },
+      source: { value: sent },
       renderError: { value: renderError },
+      sizeBytes: { value: sizeBytes },
+      withRange: {
+        value: (statusCode: number, headers: ProxyResult["headers"], range: ByteRange) =>
+          new StreamedResponse(source, { ...options, statusCode, headers }, renderError, range),
+      },
       // enumerable: a handler without the option that copies the response must fail too
       body: { get: refuseBody, enumerable: true },
     });
   }
+}
+
+/** Opens the source of a range, and fails if it does not send its bytes: a client would join wrong parts. */
+function openRange(source: StreamSource, range: ByteRange): StreamSource {
+  if (typeof source !== "function") {
+    throw new TypeError("sizeBytes goes with a source that is a function of (signal, range)");
+  }
+  return async function* sendRange(signal) {
+    const expected = range.last - range.first + 1;
+    let size = 0;
+    for await (const part of source(signal, range)) {
+      const bytes = typeof part === "string" ? new TextEncoder().encode(part) : part;
+      size += bytes.length;
+      if (size > expected) break;
+      yield bytes;
+    }
+    if (size === expected || signal.aborted) return;
+    const sent = size > expected ? "more" : `${size}`;
+    throw new RangeError(
+      `A source must send the ${expected} bytes that its second argument names, but sent ${sent}`,
+    );
+  };
 }
 
 function refuseBody(): never {
@@ -77,7 +127,7 @@ function refuseBody(): never {
  * returns one. Text is sent in UTF-8.
  * @param options Status, headers and cookies. Without a `Content-Type` it is `application/octet-stream`.
  * @returns The response.
- * @throws {RangeError} If the status is not from 200 to 599.
+ * @throws {RangeError} If the status is not from 200 to 599, or `sizeBytes` is no whole number.
  *
  * @example
  * ```ts
@@ -120,9 +170,12 @@ export function createStreamedResponse(
   contentType: string,
   renderError?: (body: string) => string,
 ): StreamedResponse {
-  const { statusCode = 200, headers = {} } = options;
+  const { statusCode = 200, headers = {}, sizeBytes } = options;
   if (!Number.isInteger(statusCode) || statusCode < 200 || statusCode > 599) {
     throw new RangeError(`statusCode must be an integer from 200 to 599, got ${statusCode}`);
+  }
+  if (sizeBytes !== undefined && (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)) {
+    throw new RangeError(`sizeBytes must be a whole number from 0, got ${sizeBytes}`);
   }
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const all = hasType ? headers : { "Content-Type": contentType, ...headers };

@@ -8,6 +8,7 @@ import { runMigrations } from "../database/migrations/run.ts";
 import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
+import { startRecording } from "./record_queries.ts";
 import { dumpDatabase, keepSnapshot, loadEmptySnapshot } from "./embedded_snapshot.ts";
 
 /** Databases after their migrations, by the contents of the migrations. */
@@ -25,6 +26,7 @@ export async function openTestDatabase<TSchema extends Record<string, unknown>>(
 ): Promise<TestDatabase<TSchema>> {
   const config = { provider: "embedded-pg", connectionString, instrument: false, schema } as const;
   takeAddress(connectionString);
+  startRecording();
   try {
     const snapshot = migrationsFolder === undefined
       ? await loadEmptySnapshot(CALLER)

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
 import { listAnchors, listLinks, resolveLink } from "../scripts/docs/links.ts";
 import { readPages, SECTIONS } from "../scripts/docs/pages.ts";
-import { renderSizeTable } from "../cli/build/size_table.ts";
+import { renderSizeTable } from "../cli/build/build_report.ts";
 import { COMMANDS } from "../cli/commands/commands.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;

@@ -63,6 +63,7 @@ const RULES: OptionRules = {
     (value) => value === true || typeof value === "function",
     "true, or a function that returns the version",
   ]),
+  ranges: BOOLEAN_OPTION,
   compress: BOOLEAN_OPTION,
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
@@ -113,6 +114,9 @@ export function checkApiOptions(options: object): void {
     checkHeaderNames(`responses[${status}].headers`, getDeclaredParts(each).headers);
   }
   if (given.streaming !== undefined) checkStreaming(given);
+  if (given.ranges && given.idempotency !== undefined) {
+    throw new ConfigurationError("ranges does not go with idempotency: remove one of them");
+  }
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);
     const hasUser = auth !== undefined && auth !== "none" && auth !== "bearer";

@@ -4,6 +4,7 @@ import { FUNCTION_RULES } from "../core/function_options.ts";
 import { checkHttpEvent } from "../core/http/api_event.ts";
 import { isRestricted } from "../core/auth_needs.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
+import { withRanges } from "../core/http/byte_ranges.ts";
 import { type EtagOption, withConditions } from "../core/http/entity_tag.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
@@ -107,9 +108,12 @@ export function defineApiHandler<
     const { logging, metrics, tracing } = options;
     const operationName = nameOperation(options.operationName, handler.name);
     const identify = limitRequests(method.authenticate, options.rateLimit, operationName);
-    const runHandler = withConditions(
-      returnProxyResult(handler as (params: Params) => unknown, readResult),
-      options.etag as EtagOption<Params> | undefined,
+    const runHandler = withRanges(
+      withConditions(
+        returnProxyResult(handler as (params: Params) => unknown, readResult),
+        options.etag as EtagOption<Params> | undefined,
+      ),
+      options.ranges,
     );
     const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;
     const run = options.idempotency?.store.protectRequest(runHandler, options) ??
@@ -223,6 +227,7 @@ function describe(
       ),
     ),
     etag: options.etag && (options.etag === true ? "body" : "version"),
+    hasRanges: options.ranges,
     isRateLimited: options.rateLimit !== undefined,
     hasErrorBody: options.errorBody !== undefined,
     openapi,

@@ -115,6 +115,12 @@ export interface DefineApiHandlerOptions<
    */
   etag?: EtagOption<HandlerParams<TBody, TQuery, TPath, TAuth, THeaders, TCookies>>;
   /**
+   * Answers range requests (RFC 9110, section 14) for bodies of bytes: those with `isBase64Encoded`, and streams with
+   * `sizeBytes`. A client can continue a download, and a player can seek. Texts are sent whole.
+   * @default false
+   */
+  ranges?: boolean;
+  /**
    * Compresses text bodies of at least 1 KB with br or gzip, as `Accept-Encoding` says. REST APIs compress themselves
    * instead: `infra.api.minimumCompressionBytes`. Do not compress secrets beside texts of the request: their length shows
    * whether they are alike.

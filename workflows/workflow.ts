@@ -1,7 +1,8 @@
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { TransactionClient } from "../database/session/transaction.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
-import type { AnyJob, JobOutput } from "../jobs/define_job.ts";
+import type { AnyJob } from "../jobs/define_job.ts";
+import type { JobOutput } from "../jobs/job_options.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 import type { JobRetryOptions, JobSettings } from "../jobs/job_options.ts";
 import type { WorkflowDetails } from "./workflow_admin.ts";

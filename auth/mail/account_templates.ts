@@ -1,4 +1,4 @@
-import { escapeHtml } from "../../mail/escape_html.ts";
+import { escapeHtml } from "../../core/http/escape_html.ts";
 import type { MailContent } from "../../mail/transports.ts";
 import { showName } from "./mail_names.ts";
 

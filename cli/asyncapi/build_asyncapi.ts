@@ -6,13 +6,8 @@ import { getResource } from "../infra/resources.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { loadTogether } from "../project/load_together.ts";
-import {
-  type Channel,
-  MESSAGES_READER,
-  type ReadMessages,
-  RECEIVERS,
-  toId,
-} from "./read_messages.ts";
+import { getModuleUrl } from "../project/module_url.ts";
+import { type Channel, type ReadMessages, RECEIVERS, toId } from "./read_messages.ts";
 
 /** An AsyncAPI document. */
 export interface AsyncApiDocument {
@@ -53,7 +48,7 @@ export async function buildAsyncApi(
   const { facts, errors } = await loadTogether<ReadMessages>({
     root,
     files: functions.map(({ file }) => file),
-    reader: MESSAGES_READER,
+    reader: getModuleUrl(import.meta.url, "./read_messages"),
     data: { receivers },
   });
   const { channels = {}, operations = {}, schemas = {}, findings = errors } = facts ?? {};

@@ -6,7 +6,7 @@ import { type OpenApiFinding, SchemaFindings } from "../openapi/schema_findings.
 import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import {
   type AnyNode,
   findProperty,
@@ -39,9 +39,6 @@ export const RECEIVERS: Readonly<Record<string, readonly [definer: string, title
   "table-stream": ["defineTableStreamHandler", "DynamoDB stream"],
   kafka: ["defineKafkaHandler", "Kafka topic"],
 };
-
-/** The URL of this module, which the loading process imports. */
-export const MESSAGES_READER: string = import.meta.url;
 
 /** What the reader needs besides the modules. */
 export interface MessagesData {

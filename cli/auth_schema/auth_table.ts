@@ -44,7 +44,7 @@ export interface AuthTable {
   /** The column of the id, and the others in the order of better-auth. */
   readonly columns: readonly AuthColumn[];
   /** Properties of `columns` that the spread brings. */
-  readonly spreadProperties: ReadonlySet<string>;
+  readonly spreadProperties: readonly string[];
   readonly indexes: readonly AuthIndex[];
 }
 
@@ -184,7 +184,7 @@ function toAuthTable(
     constant: toCamelCase(name),
     ...builtIn !== undefined && { spread: builtIn.spread },
     columns,
-    spreadProperties: new Set(spread),
+    spreadProperties: spread,
     indexes: [
       ...(builtIn?.uniques ?? []).map((properties) => nameIndex(properties, true)),
       ...listed.filter(([, { index, unique }]) => index === true && unique !== true)

@@ -1,4 +1,3 @@
-import { getTableColumns, is, Table } from "drizzle-orm";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
@@ -13,6 +12,7 @@ import {
 } from "../sources/syntax.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
 import { AUTH_COLUMNS, type AuthTable, pluralize } from "./auth_table.ts";
+import type { AuthFacts } from "./read_auth_config.ts";
 
 /** Tables that other files of the project define. */
 export interface ForeignTables {
@@ -27,22 +27,19 @@ export interface ForeignTables {
  * maintains them and their migrations itself.
  *
  * @param tables The tables that the configuration needs.
- * @param generated The tables of the generated file.
+ * @param given The tables in `AuthConfig.schema`.
  * @returns The tables, and what they lack.
  */
 export function findForeignTables(
   tables: readonly AuthTable[],
-  schema: Readonly<Record<string, unknown>>,
-  generated: ReadonlySet<unknown>,
+  given: AuthFacts["given"],
 ): ForeignTables {
-  const foreign = tables.filter(({ model }) =>
-    is(schema[model], Table) && !generated.has(schema[model])
-  );
+  const foreign = tables.filter(({ model }) => given[model]?.isGenerated === false);
   return {
     tables: new Set(foreign.map(({ name }) => name)),
     findings: foreign.flatMap((table) => {
-      const present = getTableColumns(schema[table.model] as Table);
-      const missing = table.columns.filter(({ property }) => !Object.hasOwn(present, property));
+      const { properties } = given[table.model];
+      const missing = table.columns.filter(({ property }) => !properties.includes(property));
       return missing.length === 0 ? [] : [
         `AuthConfig.schema.${table.model} is a table of yours, ${table.name}, and lacks ${
           missing.map(({ property, code }) => `${property}: ${code}`).join(", ")
@@ -68,15 +65,16 @@ interface OwnTable {
  *
  * @param file Absolute path of the generated file, whose tables are not searched.
  * @param tables The tables that the configuration needs.
+ * @param given The tables in `AuthConfig.schema`.
  * @returns What to do, with the line to write; `undefined` if there are none.
  */
 export async function describeUnnamedTables(
   root: string,
   file: string,
   tables: readonly AuthTable[],
-  schema: Readonly<Record<string, unknown>> = {},
+  given: AuthFacts["given"],
 ): Promise<string | undefined> {
-  const needed = tables.filter(({ model }) => !is(schema[model], Table));
+  const needed = tables.filter(({ model }) => given[model] === undefined);
   if (needed.length === 0) return undefined;
   const own = await listOwnTables(root, file);
   const found = needed.flatMap((table) => {
@@ -91,7 +89,7 @@ export async function describeUnnamedTables(
   return `AuthConfig.schema does not name tables of better-auth that the project has, so other tables would be used: ${
     found.map(({ model, location }) => `${model} at ${location}`).join(", ")
   }. ${
-    Object.keys(schema).length === 0
+    Object.keys(given).length === 0
       ? `Write in AuthConfig: schema: ${line},`
       : `Add to AuthConfig.schema: ${line}`
   }`;

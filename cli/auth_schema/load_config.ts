@@ -1,90 +1,93 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { AuthConfig } from "../../auth/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadModules } from "../project/load_modules.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
+import { loadTogether } from "../project/load_together.ts";
+import type { LoadError } from "../project/load_protocol.ts";
+import { getModuleUrl } from "../project/module_url.ts";
 import { findModules } from "../sources/find_sources.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
+import type { AuthFacts } from "./read_auth_config.ts";
 
-/** The loaded configurations of a project. */
-export interface LoadedAuthConfigs {
-  readonly configs: readonly AuthConfig[];
+/** The configurations of a project, or why they cannot be loaded. */
+export interface LoadedAuth {
+  readonly facts?: AuthFacts;
+  readonly errors: readonly LoadError[];
+  /** Variables of the environment of which not all values could be tried. */
+  readonly warnings?: readonly LoadError[];
   /** The modules that were loaded, relative to the project. */
   readonly files: readonly string[];
-  /** The tables of the file with the auth tables. */
-  readonly generated: ReadonlySet<unknown>;
-}
-
-/** The only configuration of a project, or the chosen one. */
-export interface LoadedAuthConfig extends Pick<LoadedAuthConfigs, "files" | "generated"> {
-  readonly config: AuthConfig;
-}
-
-/** Options of {@link loadAuthConfig}. */
-export interface LoadOptions {
-  /** Absolute path of the project. */
-  readonly root: string;
-  /** Folder of the functions, relative to the project. */
-  readonly functionsDir: string;
-  /** `src/auth.ts`, or `src/auth.ts#authConfig` for an export. */
-  readonly from?: string;
-  /** Absolute path of the file with the auth tables, which may be missing. */
-  readonly schemaFile: string;
 }
 
 /**
- * Loads the configurations of a project's auth functions. Its modules run without a database: a
- * connection is refused, and variables of the environment that are not set have a placeholder.
+ * Loads the configurations of a project's auth functions, as functions are loaded: without a database and without
+ * secrets.
  *
- * @throws {ConfigurationError} If a module cannot be loaded.
- * @throws {BuildError} If a module cannot be built.
+ * @param from `src/auth.ts`, or `src/auth.ts#authConfig` for an export. Default: `auth.config`, else all modules that
+ * configure auth functions.
+ * @returns `undefined` if there is none.
  */
-export async function loadAuthConfigs(options: LoadOptions): Promise<LoadedAuthConfigs> {
-  const { root, from, schemaFile } = options;
-  const [file, name] = (from ?? "").split("#");
-  const files = from === undefined ? findConfigModules(options) : [file];
-  if (from !== undefined && !existsSync(resolve(root, file))) {
+export async function loadAuth(
+  root: string,
+  { functionsDir, auth }: ResolvedConfig,
+  from: string | undefined = auth.config,
+): Promise<LoadedAuth | undefined> {
+  const files = from === undefined
+    ? findModules(root, functionsDir, /\b(?:defineAuth|configureSessionAuth)\(/)
+    : [from.split("#")[0]];
+  if (files.length === 0) return undefined;
+  if (!existsSync(resolve(root, files[0]))) {
     throw new ConfigurationError(
-      `${file} does not exist: auth.config in trellis.config.ts, or --from`,
+      `${files[0]} does not exist: auth.config in trellis.config.ts, or --from`,
     );
   }
-  const { value, configs, authTables } = await loadModules({ root, schemaFile, files, name });
-  const found = value === undefined ? configs : [value as AuthConfig];
-  return { configs: [...new Set(found)], files, generated: new Set(Object.values(authTables)) };
+  const schemaFile = resolve(root, auth.schemaFile);
+  const loaded = await loadTogether<AuthFacts>({
+    root,
+    files: [
+      ...files.map((file) => resolve(root, file)),
+      ...existsSync(schemaFile) ? [schemaFile] : [],
+    ],
+    reader: getModuleUrl(import.meta.url, "./read_auth_config"),
+    data: { from, schemaFile: toPortablePath(root, schemaFile) },
+    runs: { jobs: false, routes: true },
+    // the configuration may import the file before the command writes it
+    optionalFile: schemaFile,
+  });
+  return { ...loaded, files };
 }
 
 /**
- * Loads the configuration of a project's auth functions.
+ * Loads the only configuration of a project's auth functions, or the chosen one.
  *
- * @throws {ConfigurationError} If there is none, or several different ones.
- * @throws {BuildError} If a module cannot be built.
+ * @throws {ConfigurationError} If there is none, there are several different ones, or it cannot be loaded.
  */
-export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthConfig> {
-  const { configs: [config, ...others], files, generated } = await loadAuthConfigs(options);
-  if (config === undefined) {
-    throw new ConfigurationError(
-      files.length === 0
-        ? "No module calls defineAuth(getDb, config). Set auth.config in trellis.config.ts, such as src/auth.ts#authConfig"
-        : `${
-          files.join(", ")
-        } did not call defineAuth(getDb, config) when loaded. Export the configuration and set ` +
-          "auth.config in trellis.config.ts, such as src/auth.ts#authConfig",
-    );
-  }
-  if (others.length > 0) {
-    throw new ConfigurationError(
-      `${files.join(", ")} configure ${
-        others.length + 1
-      } different auth instances: choose one with --from`,
-    );
-  }
-  return { config, files, generated };
+export async function loadAuthConfig(
+  root: string,
+  config: ResolvedConfig,
+  from?: string,
+): Promise<LoadedAuth & { readonly facts: AuthFacts }> {
+  const loaded = await loadAuth(root, config, from);
+  const { facts, errors = [], files = [] } = loaded ?? {};
+  if (errors.length > 0) throw new ConfigurationError(errors.map(formatDiagnostic).join("\n"));
+  const problem = describeCount(files, facts?.count ?? 0) ?? facts!.problem;
+  if (problem !== undefined) throw new ConfigurationError(problem);
+  return { ...loaded!, facts: facts! };
 }
 
-/** Returns whether a project configures auth functions. Loads nothing. */
-export function hasAuthConfig(options: LoadOptions): boolean {
-  return options.from !== undefined || findConfigModules(options).length > 0;
-}
-
-function findConfigModules({ root, functionsDir }: LoadOptions): string[] {
-  return findModules(root, functionsDir, /\b(?:defineAuth|configureSessionAuth)\(/);
+/** Returns what is wrong with the number of different configurations of modules. */
+export function describeCount(files: readonly string[], count: number): string | undefined {
+  if (files.length === 0) {
+    return "No module calls defineAuth(getDb, config). Set auth.config in trellis.config.ts, such as src/auth.ts#authConfig";
+  }
+  if (count === 0) {
+    return `${
+      files.join(", ")
+    } did not call defineAuth(getDb, config) when loaded. Export the configuration and set ` +
+      "auth.config in trellis.config.ts, such as src/auth.ts#authConfig";
+  }
+  return count === 1
+    ? undefined
+    : `${files.join(", ")} configure ${count} different auth instances: choose one with --from`;
 }

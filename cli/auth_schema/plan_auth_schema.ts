@@ -13,10 +13,10 @@ import {
 import { NO_DECISIONS } from "../schema_migration/decisions.ts";
 import { loadExports } from "../schema_migration/load_schema.ts";
 import { planDifference } from "../schema_migration/plan_difference.ts";
-import { type AuthTable, describeAuthTables } from "./auth_table.ts";
+import type { AuthTable } from "./auth_table.ts";
 import { describeUnnamedTables, findForeignTables } from "./foreign_tables.ts";
-import type { LoadedAuthConfig } from "./load_config.ts";
 import { planMigrationFiles } from "./migration_file.ts";
+import type { AuthFacts } from "./read_auth_config.ts";
 import { MARKER, renderFile } from "./render_tables.ts";
 
 /** The tables of an auth configuration, and the files that define and create them. */
@@ -41,15 +41,13 @@ export interface AuthSchemaPlan {
 export async function planAuthSchema(
   root: string,
   config: ResolvedConfig,
-  { config: auth, generated }: LoadedAuthConfig,
+  { tables, given }: AuthFacts,
 ): Promise<AuthSchemaPlan> {
   const file = resolve(root, config.auth.schemaFile);
   const path = toProjectPath(root, file);
-  const { schema = {} } = auth;
-  const tables = await describeAuthTables(auth);
-  const unnamed = await describeUnnamedTables(root, file, tables, schema);
+  const unnamed = await describeUnnamedTables(root, file, tables, given);
   if (unnamed !== undefined) throw new ConfigurationError(unnamed);
-  const foreign = findForeignTables(tables, schema, generated);
+  const foreign = findForeignTables(tables, given);
   const own = tables.filter((table) => !foreign.tables.has(table.name));
   const text = renderFile(own);
   const changes = planGeneratedFiles({

@@ -35,7 +35,7 @@ export function renderFile(tables: readonly AuthTable[]): string {
 
 /** Lists the columns that the exported columns of the package do not have. */
 function listOwnColumns({ columns, spreadProperties }: AuthTable): AuthColumn[] {
-  return columns.filter(({ property }) => !spreadProperties.has(property));
+  return columns.filter(({ property }) => !spreadProperties.includes(property));
 }
 
 function renderTable(table: AuthTable): string {

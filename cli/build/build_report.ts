@@ -4,13 +4,13 @@ import type { BundleChange } from "./output_folder.ts";
 import type { SourcePosition } from "../sources/source_positions.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
 import { formatSourceError, type SourceError } from "../sources/build_error.ts";
-import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.ts";
 import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { groupBy } from "../project/group_by.ts";
 import { count, summarizeList } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
+import { renderTable } from "../terminal/text_table.ts";
 
 /** A bundle in the report, without its code. */
 export interface BuiltFunction {
@@ -204,4 +204,65 @@ function printModules(output: Output, { name, bytes, packages, modules }: BuiltF
   for (const each of modules.slice(0, LARGEST_MODULES)) {
     output.line(`  ${share(each.bytes)}  ${each.path}`);
   }
+}
+
+/** A row of the table. */
+interface SizeRow {
+  readonly name: string;
+  readonly bytes: number;
+  readonly gzipBytes: number;
+  readonly packages: readonly PackageSize[];
+  /** True if the function exceeds its budget. */
+  readonly isOver: boolean;
+}
+
+const MAX_PACKAGES = 3;
+/** Packages below this share of a bundle are not listed. */
+const MIN_SHARE = 0.05;
+
+/**
+ * Renders the sizes of bundles with their largest packages.
+ *
+ * @param rows One row for each function.
+ * @param mark Highlights a row over its budget.
+ * @returns Lines.
+ */
+export function renderSizeTable(
+  rows: readonly SizeRow[],
+  mark: (text: string) => string,
+): string[] {
+  const cells = rows.map(({ name, bytes, gzipBytes, packages }) => [
+    name,
+    formatBytes(bytes),
+    formatBytes(gzipBytes),
+    listLargestPackages(packages, bytes),
+  ]);
+  const header = ["function", "size", "gzip", "largest packages"];
+  const lines = renderTable([header, ...cells], undefined, [1, 2]);
+  return lines.map((line, at) => at > 0 && rows[at - 1].isOver ? mark(line) : line);
+}
+
+/**
+ * Lists the largest packages of a bundle: `better-auth 402 kB, zod 88 kB`.
+ *
+ * @param packages Packages, largest first.
+ * @param bytes The bundle's size.
+ */
+export function listLargestPackages(packages: readonly PackageSize[], bytes: number): string {
+  const heavy = packages.filter((each) => each.bytes >= bytes * MIN_SHARE).slice(
+    0,
+    MAX_PACKAGES,
+  );
+  return heavy.map((each) => `${each.name} ${formatBytes(each.bytes)}`).join(", ");
+}
+
+/**
+ * Formats a number of bytes: `1.2 MB`, `88 kB`. Uses decimal units, like Lambda's quotas and
+ * package registries.
+ */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 9950) return `${(bytes / 1000).toFixed(1)} kB`;
+  if (bytes < 999_500) return `${Math.round(bytes / 1000)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

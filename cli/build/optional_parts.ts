@@ -35,8 +35,6 @@ const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
 /** Checks whether a package is not bundled, for the module that imports it. */
 export type ExternalCheck = (name: string, importer?: string) => boolean;
 
-/** The AWS SDK without signers: Lambda's runtime is not known to have all of them. */
-const RUNTIME_SDK = /^@aws-sdk\/(?!.*-signer$)/;
 const SDK_MODULE = /[/\\]@aws-sdk[/\\]/;
 
 /**
@@ -53,7 +51,12 @@ export function createExternalCheck(
   return (name, importer = "") =>
     external.some((each) =>
       each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1)))
-    ) || awsSdk === "runtime" && RUNTIME_SDK.test(name) && !SDK_MODULE.test(importer);
+    ) || awsSdk === "runtime" && isInRuntime(name) && !SDK_MODULE.test(importer);
+}
+
+/** Checks for a package of the AWS SDK but a signer: Lambda's runtime is not known to have all signers. */
+function isInRuntime(name: string): boolean {
+  return name.startsWith("@aws-sdk/") && !name.endsWith("-signer");
 }
 
 /** Packages that load native code for others. */

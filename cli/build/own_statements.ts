@@ -41,6 +41,8 @@ import {
   selectRunnable,
 } from "../../jobs/claim.ts";
 import type { AnyJob } from "../../jobs/define_job.ts";
+import type { JobLimitOptions } from "../../jobs/job_options.ts";
+import { buildLater } from "../../jobs/job_claimer.ts";
 import { insertJobs } from "../../jobs/enqueue.ts";
 import {
   buildDead,
@@ -61,6 +63,13 @@ import {
 } from "../../jobs/job_admin.ts";
 import { createJobRow } from "../../jobs/job_row.ts";
 import { buildLook } from "../../jobs/lease_watch.ts";
+import {
+  buildLimitRow,
+  claimLimited,
+  moveIds,
+  probeLimited,
+  seekLimited,
+} from "../../jobs/limits.ts";
 import { runRelay } from "../../jobs/relay.ts";
 import { waitForJob } from "../../jobs/wait_for_job.ts";
 import { createConnectionStore } from "../../realtime/connection_store.ts";
@@ -84,7 +93,10 @@ export interface OwnStatements {
 }
 
 /** Work of this package on a client that records its statements. */
-type Work = (tx: DrizzleClient) => Promise<unknown>;
+type Work = (tx: WorkClient) => Promise<unknown>;
+
+/** The client of a transaction, which runs what a client runs. */
+type WorkClient = DrizzleClient & TransactionClient;
 
 /** Row of texts that answers every statement of some work. */
 type Answer = Readonly<Record<string, string | null>>;
@@ -99,7 +111,19 @@ const ANY: StandardSchema<unknown> = {
   "~standard": { version: 1, vendor: "trellis", validate: (value) => ({ value }) },
 };
 
-const createRow = () => createJobRow("job", ANY, null, {});
+const createRow = (limit?: JobLimitOptions) =>
+  createJobRow("job", ANY, null, { settings: { version: 1, unique: undefined, limit } });
+
+/** Adds a job, or replaces an earlier one. */
+const addJob = (isUnique: boolean, limit?: JobLimitOptions): Work => async (tx) => {
+  const unique = isUnique ? { replace: true, periodSeconds: 1 } : undefined;
+  await insertJobs(tx, [{ ...await createRow(limit), hasKey: isUnique, unique }]);
+};
+const LIMIT: JobLimitOptions = {
+  concurrency: 1,
+  perKey: { key: () => "", concurrency: 1 },
+  rate: { count: 1, periodSeconds: 1 },
+};
 
 async function runAll(tx: DrizzleClient, statements: readonly PlainSql[]): Promise<void> {
   for (const statement of statements) await runSql(tx, statement);
@@ -135,8 +159,7 @@ async function recordStatements(
   const db = createSessionClient(driver, new ConnectionSlots(1), { schema: undefined });
   try {
     return await withTransaction(db, async (tx) => {
-      // a transaction's client runs what a client runs
-      await work(tx as unknown as DrizzleClient);
+      await work(tx as WorkClient);
       throw new RolledBack();
     });
   } catch (error) {
@@ -185,19 +208,42 @@ const relayJobs: Work = (tx) =>
     hasMetrics: false,
   });
 
+const claimLimitedJobs: Work = async (tx) => {
+  const { concurrency, perKey, rate } = LIMIT;
+  const settings = { version: 1, timeoutMs: 1000 };
+  const names = await Promise.all([
+    LIMIT,
+    { rate },
+    { concurrency },
+    { perKey },
+  ].map((limit) => seekLimited({ jobName: "job", settings: { ...settings, limit } } as AnyJob)));
+  await probeLimited(tx, [names[0]], undefined, 0);
+  await moveIds(tx, [ID], [names[0]], undefined);
+  for (const sought of names) {
+    for (const ids of [undefined, [ID]]) {
+      for (const withGroups of [true, false]) {
+        const claim = { limit: 1, clock: undefined, withGroups, ids, from: ID };
+        await claimLimited(tx as unknown as TransactionClient, sought, claim, 0);
+      }
+    }
+    await runAll(tx, [buildLimitRow(sought, undefined), buildLater([ID], 1, undefined)]);
+  }
+};
+
 const WORK: readonly Recipe[] = [[claimJobs], [endJobs]];
+const LIMITED: readonly Recipe[] = [
+  ...WORK,
+  [claimLimitedJobs, { payload: "{}", now_ms: "0", id: ID, name: "job" }],
+];
 
 /** The work of each use of the table of jobs. */
 const JOBS: Readonly<Record<JobNeed, readonly Recipe[]>> = {
-  enqueue: [[async (tx) => insertJobs(tx, [await createRow()])]],
-  replace: [
-    [async (tx) => {
-      const unique = { replace: true, periodSeconds: 1 };
-      await insertJobs(tx, [{ ...await createRow(), hasKey: true, unique }]);
-    }],
-    [(tx) => pauseJobs(tx, "job")],
-  ],
+  enqueue: [[addJob(false)]],
+  enqueueLimited: [[addJob(false, LIMIT)]],
+  replace: [[addJob(true)], [(tx) => pauseJobs(tx, "job")]],
+  replaceLimited: [[addJob(true, LIMIT)]],
   work: WORK,
+  workLimited: LIMITED,
   relay: [...WORK, [relayJobs, { name: null, dead: "0" }]],
   read: [
     [(tx) => listJobs(tx)],
@@ -218,7 +264,7 @@ const JOBS: Readonly<Record<JobNeed, readonly Recipe[]>> = {
 
 const startWorkflow: Work = async (tx) =>
   insertWorkflow(
-    tx as unknown as TransactionClient,
+    tx,
     await prepareStart({ name: "workflow", version: 1, schema: ANY }, null),
   );
 
@@ -247,7 +293,7 @@ const FUNCTIONS: Readonly<Record<string, readonly Recipe[]>> = {
         ...buildRemoval(ID, 1, undefined),
       ]);
       const wake = await createTurnJob("workflow", { id: ID });
-      await insertSignal(tx as unknown as TransactionClient, ID, {
+      await insertSignal(tx, ID, {
         name: "signal",
         payload: "null",
         wake,
@@ -285,7 +331,7 @@ const FUNCTIONS: Readonly<Record<string, readonly Recipe[]>> = {
     const user = { id: ID, email: "", emailVerified: true };
     const ticket = await tickets.createConnectionTicket({ user });
     // no statement finds the ticket
-    const event = { queryStringParameters: { ticket } } as unknown as ApiEvent;
+    const event = { queryStringParameters: { ticket } } as Partial<ApiEvent> as ApiEvent;
     await tickets.authenticate(event).catch(() => {});
   }]],
   defineChangeStreamHandler: [
@@ -371,7 +417,9 @@ function getAuthWork(
   const account = ACCOUNTS[need];
   if (account === undefined) return { feature: "accounts", recipes: [] };
   const recipes = listAuthConfigs(fn).map((config): Recipe => {
-    const settings = { schema: config.schema ?? {}, library: config } as unknown as AuthSettings;
+    const settings = { schema: config.schema ?? {}, library: config } as Partial<
+      AuthSettings
+    > as AuthSettings;
     return [(tx) => account.work(tx, settings)];
   });
   return { feature: account.feature, recipes };

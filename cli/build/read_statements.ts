@@ -16,14 +16,16 @@ export interface ManifestStatement {
 
 /** What a function sends to the database. */
 export interface ManifestFacts {
-  /** Its declared statements, and those of this package that it uses. */
+  /** Its declared statements, those of its queries that tests have run, and those of this package. */
   readonly statements: readonly ManifestStatement[];
-  /** Queries, and uses of this package, whose SQL is only known when they run: `listNotes (src/queries/notes.ts:12)`. */
+  /** Queries, and uses of this package, whose SQL is not known: `listNotes (src/queries/notes.ts:12): no test has run it`. */
   readonly unchecked: readonly string[];
 }
 
 /** What is read of a function. */
 export interface StatementFacts extends ManifestFacts {
+  /** Its queries, whose SQL is only known when they run. */
+  readonly queries: readonly Omit<ManifestStatement, "sql">[];
   /** Statements that cannot be built for all values. */
   readonly problems: readonly Problem[];
 }
@@ -43,14 +45,16 @@ export async function read(fn: LoadedFunction): Promise<StatementFacts> {
       problems.push({ place, message: (error as Error).message });
     }
   }
-  const unchecked = fn.list("defineQuery").filter((definition) => isUsedQuery(fn, definition))
-    .map(({ value, place }) =>
-      `${(value as { queryName: string }).queryName} (${place.file}:${place.line})`
-    );
+  const queries = fn.list("defineQuery").filter((definition) => isUsedQuery(fn, definition))
+    .map(({ value, place }) => ({
+      name: (value as { queryName: string }).queryName,
+      place: `${place.file}:${place.line}`,
+    }));
   const own = await readOwnStatements(fn);
   return {
     problems,
     statements: [...statements, ...own.statements],
-    unchecked: [...unchecked, ...own.unchecked],
+    queries,
+    unchecked: own.unchecked.map((use) => `${use}: its SQL is only known when it runs`),
   };
 }

@@ -113,7 +113,7 @@ async function readVersion(root: string, against: string, file: string): Promise
   const document = existsSync(path)
     ? await readOpenApi(path)
     : await readOpenApi(file, await readFromGit(root, against, file), `${against}:${file}`);
-  return document as unknown as Json;
+  return { ...document };
 }
 
 async function readFromGit(root: string, reference: string, file: string): Promise<string> {

@@ -23,10 +23,11 @@ export const checkCompat: Command = {
     "statement of the release after each, under the role of its function. It names each statement that\n" +
     "breaks, by which migration, and the safe order: expand, deploy, backfill, contract.",
     "The release is a file that trellis build wrote (dist/release.json), or a stage, whose deployments\n" +
-    "record it. Checked are the statements of defineStatement and the package's own (sessions, API keys,\n" +
-    "limits, jobs, workflows, idempotency, change streams, WebSocket connections): their names, types,\n" +
-    "parameters, required columns and grants. Of defineQuery and of better-auth's routes the granted tables\n" +
-    "and columns are checked; the rest is listed. trellis deploy runs this check before it changes anything.",
+    "record it. Checked are the statements of defineStatement, those of defineQuery that tests have run since\n" +
+    "the sources changed, and the package's own (sessions, API keys, limits, jobs, workflows, idempotency,\n" +
+    "change streams, WebSocket connections): their names, types, parameters, required columns and grants.\n" +
+    "Of other queries and of better-auth's routes the granted tables and columns are checked; the rest is\n" +
+    "listed. trellis deploy runs this check before it changes anything.",
   ],
   options: [
     {

@@ -49,6 +49,23 @@ export const dbMigrate: Command = {
         "queue behind it, before it is tried again. Default: 2000.",
     },
     {
+      name: "backfill-batch",
+      value: "milliseconds",
+      description: "How long a transaction of a backfill should take: the number of its rows is " +
+        "adapted to that. Default: 200.",
+    },
+    {
+      name: "max-replication-lag",
+      value: "milliseconds",
+      description: "How far a replica may be behind before a backfill waits for it. Default: 5000.",
+    },
+    {
+      name: "backfill-max-wait",
+      value: "seconds",
+      description: "How long a backfill waits for replicas and locks before the run stops; the " +
+        "next run continues after the last batch. Default: 600.",
+    },
+    {
       name: "retain",
       value: "time",
       description: "Keep the values of dropped columns, tables and sequences under another name " +
@@ -86,6 +103,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const limits = {
     lockTimeoutSeconds: readPositive(options, "lock-timeout", "seconds"),
     lockTimeoutMs: readPositive(options, "table-lock-timeout", "milliseconds"),
+    backfillBatchMs: readPositive(options, "backfill-batch", "milliseconds"),
+    maxReplicationLagMs: readPositive(options, "max-replication-lag", "milliseconds"),
+    backfillMaxWaitSeconds: readPositive(options, "backfill-max-wait", "seconds"),
   };
   const retainMs = readRetention(options.retain);
   const [
@@ -228,14 +248,16 @@ function logPlan(output: Output, plan: readonly DryRunMigration[], isFull: boole
   }
 }
 
-/** Logs a message of the runner: statements as progress, other messages as lines. */
+/** Logs a message of the runner: statements and rows as progress, other messages as lines. */
 export function logProgress(output: Output, message: string): void {
   const at = message.indexOf(": statement ");
+  const rows = /^(.*): (\d+) of about (\d+) rows$/.exec(message);
   const statement = at < 0 ? null : /^: statement (\d+) of (\d+): (.*)$/.exec(message.slice(at));
   if (statement !== null) {
     const [, done, total, title] = statement;
     output.progress(`${message.slice(0, at)} ${title}`, Number(done), Number(total));
-  } else if (!/^(?:warning|error): /.test(message)) output.note(message);
+  } else if (rows !== null) output.progress(`${rows[1]} rows`, Number(rows[2]), Number(rows[3]));
+  else if (!/^(?:warning|error): /.test(message)) output.note(message);
 }
 
 function summarize(

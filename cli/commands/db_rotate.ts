@@ -50,7 +50,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     };
     const { steps, failed } = await withStageLock(
       deployment,
-      ({ check }) => runSteps([{ name: "rotate", run: rotate }], output, check),
+      ({ check }) => runSteps([{ name: "rotate", run: rotate }], output, { beforeStep: check }),
     );
     return {
       exitCode: failed === undefined ? ExitCode.Done : ExitCode.Found,

@@ -17,6 +17,7 @@ import { hasErrors, printFindings } from "../database/print_findings.ts";
 import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProjectConfig } from "../config/read_project.ts";
+import { withoutUndefined } from "../config/config.ts";
 
 /** The command `trellis db translate`. */
 export const dbTranslate: Command = {
@@ -140,12 +141,6 @@ async function readSettings(context: CommandContext): Promise<TranslationSetting
   const { root, options } = context;
   if (findConfigFile(root, options.config as string | undefined) === undefined) return undefined;
   return (await readProjectConfig(context)).database.translation;
-}
-
-function withoutUndefined<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Partial<T>;
 }
 
 /** Logs a change to standard error; standard output contains only SQL. */

@@ -120,28 +120,33 @@ async function deployStage(
   let shown: ShownPlan | undefined;
   const { createCompatSteps } = await import("../deploy/compat_step.ts");
   const compat = createCompatSteps(deployment);
-  if (options.plan !== true) {
-    await requireClients(deployment);
-    await endSessions(deployment);
-  }
+  if (options.plan !== true) await requireClients(deployment);
+  // the plan has to see the functions that this restores
+  const ended = begin(async () => {
+    if (options.plan !== true) await endSessions(deployment);
+  });
   // nothing of this changes the stage, so the state is prepared during the build, and the rest runs beside the plan
   const built = begin(() => buildFunctions(deployment, build));
   const prepared = begin(() => initState(deployment));
-  const planned = begin(() => planStage(deployment, {}, Promise.all([built, prepared])));
+  const planned = begin(() => planStage(deployment, {}, Promise.all([built, prepared, ended])));
   const checked = begin(() => checkSources(deployment, generatePermissions));
   const compatible = begin(async () => {
     await built;
     return await compat.check();
   });
-  const before = await runSteps([
-    { name: "check", run: () => checked },
-    { name: "build", run: () => built },
-    { name: "compat", run: () => compatible },
-    { name: "plan", run: async () => (shown = showPlan(deployment, await planned)).summary },
-  ], output);
-  // no Terraform is left running after a failure
+  const before = await runSteps(
+    [
+      { name: "check", run: () => checked },
+      { name: "build", run: () => built },
+      { name: "compat", run: () => compatible },
+      { name: "plan", run: async () => (shown = showPlan(deployment, await planned)).summary },
+    ],
+    output,
+    { afterFailure: "The stage is unchanged." },
+  );
+  // nothing is left running after a failure
   if (before.failed !== undefined) await deployment.terraform.stop();
-  await planned.catch(() => {});
+  await Promise.allSettled([planned, ended]);
   if (shown === undefined) return finish(deployment, before);
   if (options.plan === true) return finish(deployment, before, shown);
   if (!await confirmPlan(deployment, shown)) {
@@ -150,7 +155,7 @@ async function deployStage(
   const after = await runSteps(
     await listChangingSteps(deployment, shown, compat),
     output,
-    checkLock,
+    { beforeStep: checkLock },
   );
   const steps = [...before.steps, ...after.steps];
   if (after.failed === undefined) {
@@ -235,7 +240,7 @@ async function rollBack(
       { name: "smoke", run: () => runSmokeRequest(deployment) },
     ],
     deployment.context.output,
-    checkLock,
+    { beforeStep: checkLock },
   );
   return finish(deployment, report);
 }

@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../terminal/command.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { type Inputs, isChanged, stampFolders } from "../sources/file_stamps.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
@@ -35,7 +38,7 @@ export const dev: Command = {
     "With --mock, no function and no database is used: each operation of the OpenAPI document answers with its\n" +
     "status of success, and with the example of its schema, else a value made of the schema. Requests are\n" +
     "validated, and credentials are not checked. The header Prefer: code=404 asks for another documented\n" +
-    "status. It needs the package openapi-sampler, and reads the sources once, when it starts.",
+    "status, and example=2 for the second example of the schema. It needs the package openapi-sampler.",
     "The server listens on 127.0.0.1 and only accepts requests to localhost. Ctrl-C stops it.",
   ],
   options: [
@@ -177,23 +180,26 @@ async function runMock(context: CommandContext): Promise<ExitCode> {
     import("../openapi/project_document.ts"),
     import("../dev/mock_server.ts"),
   ]);
-  const { functions, config } = await readProject(context);
-  const { document, findings } = await output.step(
-    "Reading functions",
-    () => buildProjectDocument(root, functions, config),
-  );
-  if (findings.length > 0) {
+  const config = await readProjectConfig(context);
+  let stamps: Inputs = new Map();
+  async function readDocument(): Promise<OpenApiDocument> {
+    stamps = stampFolders(resolve(root, config.functionsDir));
+    const { functions } = await readProject(context);
+    const { document, findings } = await buildProjectDocument(root, functions, config, stamps)
+      .finally(stopEsbuild);
+    if (findings.length === 0) return document;
     const [{ file, line, message }] = findings;
     throw new ConfigurationError(
       `The OpenAPI document is incomplete: ${file}:${line}: ${message}. ` +
         "trellis generate openapi lists all errors",
     );
   }
-  await stopEsbuild();
+  const document = await output.step("Reading functions", readDocument);
   const signals = waitForStopSignal();
   try {
     const server = await startMockServer({
       document,
+      reload: async () => isChanged(stamps) ? await readDocument() : undefined,
       port: port ?? config.dev.port,
       onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
       terminal: createTerminal(output, root),

@@ -20,15 +20,14 @@ export const generateAsyncapi: Command = {
   summary: "Generates an AsyncAPI 3.0 document of messages and background jobs.",
   description: [
     "Reads the functions in queue/, topic/, event/, stream/, table-stream/ and kafka/: the schema of\n" +
-    "defineQueueHandler, defineTopicHandler and so on. Handlers are not loaded, as by trellis generate\n" +
-    "openapi. Addresses of channels are the queue, topic or bus that trellis generate infra uses, and the\n" +
-    "Kafka topic.",
+    "defineQueueHandler, defineTopicHandler and so on. They are loaded as by trellis generate openapi.\n" +
+    "Addresses of channels are the queue, topic or bus that trellis generate infra uses, and the Kafka topic.",
     "Jobs that functions declare or import are channels too, with an operation that sends if the code\n" +
     "enqueues the job.",
     "Writes asyncapi.json, or asyncapi.file. A file that was not generated is never changed.",
   ],
   options: [
-    { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
   examples: [
     ["trellis generate asyncapi", "write asyncapi.json"],

@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import {
   type Command,
   type CommandContext,
@@ -16,7 +15,7 @@ export const generateAuthSchema: Command = {
   summary: "Generates drizzle tables and a migration for the options and plugins of better-auth.",
   description: [
     "Loads the modules that call defineAuth, without a database and without secrets: a\n" +
-    "connection is refused, and unset variables of the environment have a placeholder. The tables come\n" +
+    "connection is refused, and variables of the environment have a placeholder. The tables come\n" +
     "from better-auth's own description of its options and plugins.",
     "Writes src/auth_schema.ts, which is generated as a whole, and a migration with the difference to what\n" +
     "the present migrations create, as trellis generate migration plans it. Nothing is dropped. A file that\n" +
@@ -60,17 +59,13 @@ async function run(context: CommandContext): Promise<CommandResult> {
     import("../auth_schema/plan_auth_schema.ts"),
   ]);
   const config = await readProjectConfig(context);
-  const loaded = await loadAuthConfig({
-    root,
-    functionsDir: config.functionsDir,
-    from: (options.from as string | undefined) ?? config.auth.config,
-    schemaFile: resolve(root, config.auth.schemaFile),
-  });
-  const plan = await planAuthSchema(root, config, loaded);
+  const from = options.from as string | undefined;
+  const { facts, files, warnings = [] } = await loadAuthConfig(root, config, from);
+  const plan = await planAuthSchema(root, config, facts);
   const { tables, changes, steps, findings, kept } = plan;
   for (const { sql, risk } of steps) if (risk !== undefined) output.warn(`${sql}: ${risk}`);
   for (const what of kept) output.warn(`${what} is kept: no option or plugin needs it`);
-  if (loaded.config.schema === undefined && options.check !== true) {
+  if (!facts.hasSchema && options.check !== true) {
     output.line(
       `Import { authSchema } from ${config.auth.schemaFile}, set schema: authSchema in the options of defineAuth, ` +
         "and export the tables from the client's schema",
@@ -78,10 +73,11 @@ async function run(context: CommandContext): Promise<CommandResult> {
   }
   return finishGenerated(generateAuthSchema, context, {
     errors: findings.map((message) => ({ file: config.auth.schemaFile, line: 1, message })),
+    warnings,
     changes: findings.length > 0 ? [] : changes,
     summary: output.bold(count(tables.length, "table")),
     result: {
-      config: loaded.files,
+      config: files,
       tables: tables.map(({ model, name, columns }) => ({
         model,
         name,

@@ -30,7 +30,7 @@ export const generateClient: Command = {
       value: "file",
       description: "Read this OpenAPI document instead of the project's functions.",
     },
-    { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
   examples: [
     ["trellis generate client", "write api_types.ts"],

@@ -1,6 +1,6 @@
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
 import { compareLocations } from "../project/findings.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import { finishGenerated } from "../terminal/finish_generated.ts";
@@ -16,17 +16,15 @@ export const generateOpenapi: Command = {
   packages: ["acorn", "esbuild"],
   summary: "Generates an OpenAPI document of all HTTP functions.",
   description: [
-    "Reads every file in api/: the schemas of defineApiHandler (schema, querySchema, pathSchema,\n" +
-    "responseSchema), its auth mode and its openapi option. Handlers are not loaded: only the code\n" +
-    "that defines schemas is evaluated, so no environment variables and no database are needed.\n" +
+    "Loads every function in api/ in a process of its own, without your environment, network and\n" +
+    "database, and reads the options of its handler: schemas, responses, auth and openapi.\n" +
     "Components are named after the exports of the schemas.",
-    "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
-    "that call defineAuth are loaded, without a database and with placeholders for variables\n" +
-    "that are not set.",
+    "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin, with the options\n" +
+    "of defineAuth.",
     "Writes openapi.json (YAML if openapi.file ends in .yaml). A file that was not generated is never changed.",
     "--try-it writes a folder for a static host: the reference page, which sends requests to the servers of\n" +
     "the document, with Swagger UI from the installed package swagger-ui-dist.",
-    "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
+    "If a schema cannot be expressed in JSON Schema, file and line are reported and\n" +
     "nothing is written.",
   ],
   options: [
@@ -41,7 +39,7 @@ export const generateOpenapi: Command = {
       values: ["3.1", "3.2"] satisfies OpenApiVersion[],
       description: "3.1 or 3.2. Default: openapi.openapiVersion, else 3.1.",
     },
-    { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
   examples: [
     ["trellis generate openapi", "write openapi.json"],

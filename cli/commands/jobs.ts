@@ -73,7 +73,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
   const rows = jobs.map((job) => [
     job.id,
     job.name,
-    job.state,
+    job.waitsForLimit ? "queued, waits for its limit" : job.state,
     String(job.attempts),
     toSeconds(job.enqueuedAt),
     (job.lastError ?? "").split("\n")[0],
@@ -90,7 +90,7 @@ export const jobsStats: Command = {
   summary: "Counts background jobs by name and state, and prints how long they have been waiting.",
   description: [
     "Reads the whole table trellis_jobs. A job is due when it may run and no worker has begun it, or when\n" +
-    "its worker has died.",
+    "its worker has died. The last column counts the due jobs that wait because their limit has been reached.",
   ],
   options: databaseOptions(),
   examples: [["trellis jobs stats --json", "the counts as JSON"]],
@@ -105,14 +105,15 @@ async function stats(context: CommandContext): Promise<CommandResult> {
   const { output } = context;
   const { countJobs } = await import("../../jobs/job_admin.ts");
   const [label, counts] = await withJobsDatabase(context, countJobs);
-  const rows = counts.map(({ name, state, jobs, due, oldestDueSeconds }) => [
+  const rows = counts.map(({ name, state, jobs, due, oldestDueSeconds, waitForLimit }) => [
     name,
     state,
     String(jobs),
     String(due),
     due === 0 ? "" : `${oldestDueSeconds} s`,
+    waitForLimit === 0 ? "" : String(waitForLimit),
   ]);
-  printTable(output, ["job", "state", "jobs", "due", "waiting since"], rows);
+  printTable(output, ["job", "state", "jobs", "due", "waiting since", "waits for its limit"], rows);
   const total = counts.reduce((sum, { jobs }) => sum + jobs, 0);
   output.line(`${output.bold(label)}: ${count(total, "job")}`);
   return { exitCode: ExitCode.Done, database: label, jobs: counts };

@@ -6,6 +6,7 @@ import {
   ExitCode,
   UsageError,
 } from "../terminal/command.ts";
+import { RECORDER, type Recorder } from "../../env/recording.ts";
 import type { AnyWorkflow } from "../../workflows/workflow.ts";
 import type { WorkflowEntry, WorkflowState } from "../../workflows/workflow_admin.ts";
 import { databaseOptions } from "../database/database_options.ts";
@@ -216,14 +217,11 @@ async function replay(context: CommandContext): Promise<CommandResult> {
   const [file, name] = code.split("#");
   if (!name) throw new UsageError(`"${code}" names no export: write src/onboard.ts#onboard`);
   const only = options.id === undefined ? undefined : checkJobId(options.id as string, "workflow");
-  const [{ loadModules }, { listWorkflows }, { replayWorkflow }] = await Promise.all([
-    import("../project/load_modules.ts"),
+  const [{ listWorkflows }, { replayWorkflow }] = await Promise.all([
     import("../../workflows/workflow_admin.ts"),
     import("../../workflows/replay_workflow.ts"),
   ]);
-  const schemaFile = join(root, ".trellis", "no-schema.ts");
-  const { value } = await loadModules({ root, schemaFile, files: [file], name });
-  const workflow = value as AnyWorkflow | undefined;
+  const workflow = await loadWorkflow(root, file, name);
   if (workflow?.definition === undefined) {
     throw new UsageError(`${name} of ${file} is no result of defineWorkflow(options)(function)`);
   }
@@ -259,3 +257,28 @@ async function replay(context: CommandContext): Promise<CommandResult> {
 }
 
 const MAX_REPLAYED = 1000;
+
+/** Loads an export of the project. Clients refuse to connect meanwhile, and variables that are not set have a stand-in. */
+async function loadWorkflow(
+  root: string,
+  file: string,
+  name: string,
+): Promise<AnyWorkflow | undefined> {
+  const [{ loadExports }, { createStandIn }] = await Promise.all([
+    import("../schema_migration/load_schema.ts"),
+    import("../project/stand_ins.ts"),
+  ]);
+  const recorder: Recorder = {
+    add() {},
+    getStandIn: (variable, isRequired) => isRequired ? createStandIn("a", variable) : undefined,
+  };
+  const globals = globalThis as { [RECORDER]?: Recorder };
+  globals[RECORDER] = recorder;
+  try {
+    const contents = `export { ${name} as value } from ${JSON.stringify(`./${file}`)};`;
+    const source = { contents, resolveDir: root, sourcefile: join(root, "workflow.ts") };
+    return (await loadExports<{ value?: AnyWorkflow }>(root, source, file)).value;
+  } finally {
+    delete globals[RECORDER];
+  }
+}

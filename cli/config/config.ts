@@ -243,6 +243,9 @@ function checkLevel(
   if (error !== undefined) throw new ConfigurationError(`${file}: ${error}`);
 }
 
-function withoutUndefined(level: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(level).filter(([, value]) => value !== undefined));
+/** Returns the settings that have a value. */
+export function withoutUndefined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
 }

@@ -3,6 +3,7 @@ import type { DatabaseSettings } from "../../database/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
+import { decodePercent } from "../../core/http/cookies.ts";
 
 /** The option that confirms {@link confirmRemote} in advance. */
 export const YES_OPTION: CommandOption = {
@@ -89,18 +90,10 @@ function locate(config: DatabaseSettings): Location {
     return { hosts: [cluster], database, role: "(from the secret)" };
   }
   const at = address.lastIndexOf("@");
-  const user = at < 0 ? "" : decode(address.slice(0, at).split(":")[0]);
+  const user = at < 0 ? "" : decodePercent(address.slice(0, at).split(":")[0]);
   const role = user || parameters.get("user") || process.env.PGUSER || "(system user)";
   const host = address.slice(at + 1) || (process.env.PGHOST ?? "");
   const hosts = [host, ...parameters.getAll("host"), ...parameters.getAll("hostaddr")]
     .flatMap((each) => each.split(","));
-  return { hosts, database: decode(path) || role, role };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // malformed escapes are kept
-  }
+  return { hosts, database: decodePercent(path) || role, role };
 }

@@ -7,7 +7,7 @@ import { withSession } from "../../database/providers/client.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { hashText, type MigrationFile } from "../../database/migrations/files.ts";
 import { quoteName } from "../../sql/quote.ts";
-import type { SqlSession } from "../../sql/session.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 import { quoteTable } from "../schema_migration/catalog.ts";
 import { readObjects } from "../schema_migration/database_objects.ts";
 import {
@@ -123,7 +123,7 @@ interface KeptName {
 }
 
 async function readKept(session: SqlSession): Promise<KeptName[]> {
-  return await session.query(KEPT_OBJECTS) as unknown as KeptName[];
+  return await session.query(KEPT_OBJECTS) as (Row & KeptName)[];
 }
 
 /**

@@ -53,12 +53,16 @@ export async function withDeployment<T>(
   stageName: string,
   run: (deployment: Deployment) => Promise<T>,
 ): Promise<T> {
-  const deployment = await openDeployment(context, stageName);
-  try {
-    return await run(deployment);
-  } finally {
-    deployment.terraform.discardPlans();
-  }
+  // imported on demand: help does not need it
+  const { shareLoads } = await import("../project/load_functions.ts");
+  return await shareLoads(async () => {
+    const deployment = await openDeployment(context, stageName);
+    try {
+      return await run(deployment);
+    } finally {
+      deployment.terraform.discardPlans();
+    }
+  });
 }
 
 async function openDeployment(context: CommandContext, stageName: string): Promise<Deployment> {

@@ -45,17 +45,24 @@ export function describeTimes(steps: readonly StepResult[]): string {
 
 const SHORT_MS = 100;
 
+/** Options of {@link runSteps}. */
+export interface StepOptions {
+  /** Called before each step; if it throws, the step has failed. */
+  readonly beforeStep?: () => Promise<void>;
+  /** Line after a failure. @default the names of the steps that were not run */
+  readonly afterFailure?: string;
+}
+
 /**
  * Runs steps one after another, up to the first failure, and prints a line about each of them; with `--json`, an event
  * before and after each of them.
  *
- * @param beforeStep Called before each step; if it throws, the step has failed.
  * @returns The results; errors of steps are printed, not thrown.
  */
 export async function runSteps(
   steps: readonly DeploymentStep[],
   output: Output,
-  beforeStep: () => Promise<void> = async () => {},
+  { beforeStep, afterFailure }: StepOptions = {},
 ): Promise<StepReport> {
   const results: StepResult[] = [];
   const report = (event: StepEvent) => {
@@ -71,7 +78,7 @@ export async function runSteps(
     };
     report({ event: "step started", step: name });
     try {
-      await beforeStep();
+      await beforeStep?.();
       const result = await output.step(`Running the step ${name}`, run) ?? "nothing to do";
       output.line(`${output.green("done")} ${name}: ${result}${finish("done", result)}`);
     } catch (error) {
@@ -79,7 +86,9 @@ export async function runSteps(
       const { message } = error as Error;
       output.line(`${output.red("failed")} ${name}: ${message}`);
       const rest = steps.slice(index + 1).map((each) => each.name);
-      if (rest.length > 0) output.line(`Not run: ${rest.join(", ")}.`);
+      const notRun = rest.length === 0 ? undefined : `Not run: ${rest.join(", ")}.`;
+      const text = afterFailure ?? notRun;
+      if (text !== undefined) output.line(text);
       finish("failed", message);
       return { steps: results, failed: name };
     }

@@ -30,11 +30,13 @@ import type { Terminal } from "./terminal.ts";
 /** Options of {@link startMockServer}. */
 export interface MockServerOptions {
   readonly document: OpenApiDocument;
+  /** Returns the document of changed sources, or `undefined` if they are the same. Called before each request. */
+  readonly reload?: () => Promise<OpenApiDocument | undefined>;
   /** The port; 0 picks a free one. */
   readonly port: number;
   /** Called with the raw text of log lines as well. */
   readonly onLogText?: (text: string) => void;
-  readonly terminal: Pick<Terminal, "show">;
+  readonly terminal: Pick<Terminal, "show" | "note" | "warn">;
 }
 
 /** A running mock server. */
@@ -72,13 +74,19 @@ interface DescribedOperation {
 /** Makes a value of a schema, always the same one. */
 type Sampler = (schema: JsonSchema, options: object, document: object) => unknown;
 
-/** Gives the response of a status, or throws its error. */
-type Answer = () => ProxyResult;
+/**
+ * Gives the response of a status, or throws its error.
+ *
+ * @param example The name or number of the example to send.
+ * @throws {ValidationError} If there is no such example.
+ */
+type Answer = (example?: string) => ProxyResult;
 
 /**
  * Serves an OpenAPI document on the loopback address without any function: each operation validates its request like
  * `defineApiHandler`, and answers with its documented status of success. The value is the example of the document, else
- * a value made from the schema. `Prefer: code=404` asks for another documented status. Credentials are not checked.
+ * a value made from the schema. `Prefer: code=404` asks for another documented status, and `example=2` for the second example
+ * of the schema. Credentials are not checked. If a reloaded document cannot be served, the former one still is.
  *
  * Pages of localhost may send cookies and read the responses.
  *
@@ -87,7 +95,7 @@ type Answer = () => ProxyResult;
  * fit its schema.
  */
 export async function startMockServer(
-  { document, port, onLogText, terminal }: MockServerOptions,
+  { document, reload, port, onLogText, terminal }: MockServerOptions,
 ): Promise<MockServer> {
   const loaded = await import("openapi-sampler").catch(
     explainMissing(CLI_PACKAGES, "openapi-sampler", "trellis dev --mock"),
@@ -100,11 +108,28 @@ export async function startMockServer(
   // the server refuses pages of other hosts before
   setTrustedOriginCheck(() => true);
   const api = {
-    match: createRouteTable(routes),
+    match: createRouteTable(routes, true),
     load: (route: LocalRoute) => route,
     stage: "mock",
     createContext: ({ name }: LocalRoute): LambdaContext => createLocalContext(name),
   };
+
+  let reloading: Promise<void> | undefined;
+  /** Serves the current document. Requests during a change wait for it. */
+  function refresh(): Promise<void> {
+    return reloading ??= (async () => {
+      try {
+        const changed = await reload?.();
+        if (changed === undefined) return;
+        api.match = createRouteTable(createRoutes(changed, sample), true);
+        terminal.note("serves the changed document");
+      } catch (error) {
+        terminal.warn((error as Error).message);
+      } finally {
+        reloading = undefined;
+      }
+    })();
+  }
 
   const stopRecording = () => {
     setTrustedOriginCheck(undefined);
@@ -117,10 +142,9 @@ export async function startMockServer(
       const result = await recorder.run(
         call,
         () =>
-          answerRequest(toGatewayRequest(request, url), api, createServerSink(response)).then(
-            ({ result }) => result,
-            (error) => toFailure(request, error),
-          ),
+          refresh().then(() =>
+            answerRequest(toGatewayRequest(request, url), api, createServerSink(response))
+          ).then(({ result }) => result, (error) => toFailure(request, error)),
       );
       recorder.end(call, { status: result.statusCode, isFailed: result.statusCode >= 500 });
       sendResult(response, result);
@@ -167,26 +191,57 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
       Object.entries(headers).filter(([, { required }]) => required !== false)
         .map(([name, field]) => [name, String(createValue(field))]),
     );
-    if (type === undefined) return () => ({ statusCode: status, headers: sent, body: "" });
+    const examples = listExamples(content[type ?? ""] ?? {});
+    const choose = (example?: string): unknown => {
+      if (example === undefined) return undefined;
+      if (examples.has(example)) return examples.get(example);
+      const names = [...examples.keys()].join(", ") || "none";
+      throw new ValidationError(
+        `The response ${status} has no example ${example}: it has ${names}`,
+      );
+    };
+    if (type === undefined) {
+      return (example) => ({
+        statusCode: status,
+        headers: sent,
+        body: String(choose(example) ?? ""),
+      });
+    }
     const media = content[type];
     const schema = toZod(media.schema ?? {});
+    for (const value of examples.values()) checkValue(schema.safeParse(value));
     const hasExample = media.example !== undefined || media.examples !== undefined;
     const code = findErrorCode(status);
     if (code !== undefined && !hasExample && schema.safeParse(toErrorBody(code)).success) {
-      return function fail() {
+      return function fail(example) {
+        choose(example);
         throw new AppError(code, undefined, { headers: sent });
       };
     }
     // the package makes texts for simple patterns only, and its usual text fits some of the others
     const values = [createValue(media, true), createValue(media)];
     const value = values.find((each) => schema.safeParse(each).success);
-    if (value === undefined) {
-      const error = schema.safeParse(values[0]).error!;
-      throw new Error(`no value fits it: ${z.prettifyError(error).replaceAll(/\s+/g, " ")}`);
-    }
+    if (value === undefined) checkValue(schema.safeParse(values[0]));
     const isJson = /[/+]json$/.test(type);
-    const body = isJson || typeof value !== "string" ? JSON.stringify(value) : value;
-    return () => ({ statusCode: status, headers: { ...sent, "Content-Type": type }, body });
+    return (example) => {
+      const chosen = choose(example) ?? value;
+      const body = isJson || typeof chosen !== "string" ? JSON.stringify(chosen) : chosen;
+      return { statusCode: status, headers: { ...sent, "Content-Type": type }, body };
+    };
+  }
+
+  function checkValue({ error }: z.ZodSafeParseResult<unknown>): void {
+    if (error === undefined) return;
+    throw new Error(`no value fits it: ${z.prettifyError(error).replaceAll(/\s+/g, " ")}`);
+  }
+
+  /** Lists the examples of a body by name, and those of its schema by number from 1. */
+  function listExamples({ schema = {}, examples = {} }: MediaType): Map<string, unknown> {
+    const ofSchema = (resolve(schema).examples ?? []) as readonly unknown[];
+    return new Map([
+      ...ofSchema.map((value, at) => [`${at + 1}`, value] as const),
+      ...Object.entries(examples).map(([name, { value }]) => [name, value] as const),
+    ]);
   }
 
   function resolve(schema: JsonSchema): JsonSchema {
@@ -254,9 +309,10 @@ function createRoutes(original: OpenApiDocument, sample: Sampler): LocalRoute[] 
       cookies: readFields("cookie"),
       ...body,
     })(function answer({ event }): ProxyResult {
-      const preferred = /\bcode=(\d{3})\b/.exec(getHeader(event, "Prefer") ?? "")?.[1];
+      const prefer = getHeader(event, "Prefer") ?? "";
+      const preferred = /\bcode=(\d{3})\b/.exec(prefer)?.[1];
       const chosen = answers.get(Number(preferred ?? usual));
-      if (chosen !== undefined) return chosen();
+      if (chosen !== undefined) return chosen(/\bexample="?([^\s",;]+)/.exec(prefer)?.[1]);
       throw new ValidationError(
         `${place} has no response ${preferred}: choose one of ${statuses.join(", ")}`,
       );

@@ -11,6 +11,7 @@ import {
   listJobs,
   retryJobs,
 } from "../../jobs/job_admin.ts";
+import { isJobId } from "../../jobs/job_row.ts";
 import { explainTable } from "../../jobs/job_sql.ts";
 import type { Call, LogLine, RecordedSpan } from "./functions/recorder.ts";
 
@@ -34,8 +35,6 @@ export interface PageJob extends JobDetails {
 export interface PageJobDetails extends PageJob, JobWithPayload {
   readonly logs: readonly LogLine[];
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const CHANGES = {
   retry: retryJobs,
@@ -150,6 +149,6 @@ export function readWorkFilter<State extends string>(
  * @throws {NotFoundError} If it is not an id.
  */
 export function checkWorkId(id: string, what: "job" | "workflow"): string {
-  if (UUID.test(id)) return id;
+  if (isJobId(id)) return id;
   throw new NotFoundError(`The ${what} does not exist`);
 }

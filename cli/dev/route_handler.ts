@@ -2,8 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ProxyResult } from "../../core/http/lambda.ts";
 import { getPreflightResponder } from "../../core/http/preflight.ts";
 import { toRestApiEvent } from "../../testing/gateway/to_event.ts";
-import { BuildError } from "../sources/build_error.ts";
-import { renderBuildFailure } from "./build_failure_page.ts";
+import { BuildError, formatSourceError } from "../sources/build_error.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import {
   createServerSink,
@@ -15,9 +14,13 @@ import {
 } from "./http/http_server.ts";
 import type { Invoker } from "./functions/invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
-import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import type { PendingWork } from "./pending_work.ts";
 import type { Recorder } from "./functions/recorder.ts";
+import { existsSync } from "node:fs";
+import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { createRouteTable, type RouteMatch } from "../../testing/gateway/route_table.ts";
+import { escapeHtml } from "../../core/http/escape_html.ts";
 
 /** Options of {@link createRouteHandler}. */
 export interface RouteHandlerOptions {
@@ -107,4 +110,94 @@ export function toGatewayFailure(
   return error instanceof BuildError
     ? renderBuildFailure(error, String(request.headers.accept ?? ""))
     : toFailure(request, error);
+}
+
+/** A function that serves a route. */
+type RoutedFile = FunctionFile & Required<Pick<FunctionFile, "method" | "path">>;
+
+/** The function for a request. */
+interface LocalMatch {
+  readonly route: RoutedFile;
+  /** Values of the route's parameters. */
+  readonly parameters: Record<string, string> | null;
+}
+
+/**
+ * Creates a router that also finds functions whose files were just added.
+ *
+ * @param hasHeadRoutes True if GET routes answer HEAD too.
+ * @returns Finds a function; throws `NotFoundError` or `MethodNotAllowedError` if there is none.
+ */
+function createLocalRouter(
+  store: FunctionStore,
+  hasHeadRoutes: boolean | undefined,
+): (method: string, path: string) => Promise<LocalMatch> {
+  let builtFrom: readonly FunctionFile[] | undefined;
+  let match: (method: string, path: string) => RouteMatch<RoutedFile>;
+
+  function lookUp(method: string, path: string): RouteMatch<RoutedFile> {
+    const routes = store.routes();
+    if (builtFrom !== routes) {
+      match = createRouteTable(routes as readonly RoutedFile[], hasHeadRoutes);
+    }
+    builtFrom = routes;
+    return match(method, path);
+  }
+
+  return async function findFunction(method, path): Promise<LocalMatch> {
+    let found = lookUp(method, path);
+    // scanning is slow, so it runs only if no function was found or its file is gone
+    if ((!("route" in found) || !existsSync(found.route.file)) && await store.scan()) {
+      found = lookUp(method, path);
+    }
+    if ("route" in found) return found;
+    throw found.allowed.length > 0
+      ? new MethodNotAllowedError(found.allowed)
+      : new NotFoundError("No such route");
+  };
+}
+
+const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem " +
+  "auto;max-width:56rem;padding:0 1rem;color-scheme:light dark}" +
+  "h1{font-size:1.3rem}pre{overflow-x:auto;padding:.8rem;border:1px solid;border-radius:.4rem}";
+
+/**
+ * Renders the response of a function that cannot be built: HTML for browsers, JSON for all other
+ * clients.
+ *
+ * @param accept The `Accept` header of the request.
+ */
+function renderBuildFailure(error: BuildError, accept: string): ProxyResult {
+  const isPage = accept.includes("text/html");
+  return {
+    statusCode: 500,
+    headers: {
+      "Content-Type": isPage ? "text/html; charset=utf-8" : "application/json",
+      "Cache-Control": "no-store",
+      ...(isPage
+        ? { "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'" }
+        : {}),
+    },
+    body: isPage ? renderPage(error) : JSON.stringify({
+      message: error.message,
+      code: "BUILD_FAILED",
+      function: error.functionName,
+      errors: error.errors,
+    }),
+    isBase64Encoded: false,
+  };
+}
+
+function renderPage({ functionName, errors }: BuildError): string {
+  const items = errors.map((error) =>
+    `<pre>${escapeHtml(formatSourceError(error))}${
+      error.source === undefined ? "" : `\n\n${escapeHtml(error.source)}`
+    }</pre>`
+  );
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta ` +
+    `name="viewport" content="width=device-width">` +
+    `<title>${escapeHtml(functionName)} cannot be loaded</title><style>${STYLE}</style>` +
+    `<h1>${escapeHtml(functionName)} cannot be loaded</h1>${
+      items.join("")
+    }<p>Fix the error, then reload this page.</p></html>`;
 }

@@ -7,7 +7,7 @@ import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import { type AnyNode, getMemberName } from "../sources/syntax.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
 import {
   AUTH_TABLES,

@@ -15,13 +15,27 @@ const { Select, Insert, Update, Delete } = DatabaseOperation;
 export const JOBS_TABLE: TableName = { name: "trellis_jobs" };
 
 /** A use of the table of jobs. */
-export type JobNeed = "enqueue" | "replace" | "work" | "relay" | "read" | "change" | "resume";
+export type JobNeed =
+  | "enqueue"
+  | "enqueueLimited"
+  | "replace"
+  | "replaceLimited"
+  | "work"
+  | "workLimited"
+  | "relay"
+  | "read"
+  | "change"
+  | "resume";
 
 /** Operations on the table of jobs by its use. */
 export const JOB_OPERATIONS: Readonly<Record<JobNeed, readonly DatabaseOperation[]>> = {
   enqueue: [Insert],
+  enqueueLimited: [Insert],
   replace: [Select, Insert, Update],
+  replaceLimited: [Select, Insert, Update],
   work: [Select, Update],
+  // it inserts the row of a limit
+  workLimited: [Select, Insert, Update],
   relay: [Select, Insert, Update, Delete],
   read: [Select],
   change: [Select, Update],
@@ -37,6 +51,7 @@ const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
   listJobs: "read",
   getJob: "read",
   countJobs: "read",
+  renderJobsPage: "read",
   retryJobs: "change",
   cancelJobs: "change",
   // it returns what it has inserted
@@ -102,9 +117,12 @@ function listWorkflowMembers(fn: LoadedFunction): { member: string; reason: stri
 }
 
 /** A worker that is started also does what a relay does. */
-function getNeed(fn: LoadedFunction, name: string): JobNeed {
+function listNeeds(fn: LoadedFunction, name: string): JobNeed[] {
   const isStarted = name === "createJobWorker" && fn.syntax.calledNames.has("start");
-  return isStarted ? "relay" : JOB_FUNCTIONS[name];
+  const need = isStarted ? "relay" : JOB_FUNCTIONS[name];
+  const isLimited = (need === "work" || need === "relay") &&
+    fn.list("defineJob").some(({ value }) => (value as AnyJob).settings.limit !== undefined);
+  return isLimited ? [need, "workLimited"] : [need];
 }
 
 /** The use of the table of jobs by a part of a function. */
@@ -117,7 +135,10 @@ export interface JobUse {
 export function listJobUses(fn: LoadedFunction): JobUse[] {
   const functions = fn.syntax.uses.flatMap(({ name, node }): JobUse[] =>
     Object.hasOwn(JOB_FUNCTIONS, name)
-      ? [{ need: getNeed(fn, name), reason: `${name} (${fn.getPlace(node).file})` }]
+      ? listNeeds(fn, name).map((need) => ({
+        need,
+        reason: `${name} (${fn.getPlace(node).file})`,
+      }))
       : []
   );
   const mails = new Set(
@@ -139,7 +160,11 @@ export function listJobUses(fn: LoadedFunction): JobUse[] {
           const member = ["enqueue", "enqueueMany"].find(mayUse);
           const { settings } = definition.value as AnyJob;
           // `unique` changes the earlier job of a key
-          const need = settings.unique === undefined ? "enqueue" : "replace";
+          const need = settings.unique === undefined
+            ? settings.limit ? "enqueueLimited" : "enqueue"
+            : settings.limit
+            ? "replaceLimited"
+            : "replace";
           return [
             ...(member === undefined ? [] : describe(`${member} of a job`, need)),
             ...(mayUse("waitFor") ? describe("waitFor of a job", "read") : []),

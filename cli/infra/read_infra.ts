@@ -10,7 +10,7 @@ import type { TableName } from "../grants/table_name.ts";
 import { nameRoute } from "../discovery/route_files.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import { findStandIn } from "../project/stand_ins.ts";
 import {

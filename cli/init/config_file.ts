@@ -37,13 +37,18 @@ export function renderConfig(
       `permissionsBoundary: "${name}-functions",`,
     ]
     : [];
-  const { environment } = parts;
+  const environment = [
+    `SERVICE_NAME: "${name}",`,
+    "// 8 metrics for the service, instead of 3 for each operation and each query",
+    'METRICS_DIMENSIONS: "service",',
+    ...parts.environment,
+  ];
   const infra = [
     `projectName: "${name}",`,
     ...boundary,
-    ...environment.length === 0
-      ? []
-      : ["environment: {", ...environment.map((line) => `  ${line}`), "},"],
+    "environment: {",
+    ...environment.map((line) => `  ${line}`),
+    "},",
     ...database.infra,
     ...parts.infra,
     '// region: "eu-central-1",',

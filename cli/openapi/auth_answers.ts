@@ -30,7 +30,9 @@ const WITH_SESSION = fields({ session: SESSION, user: USER });
 const WITH_REDIRECT = fields({ redirect: FLAG, token: TEXT, user: USER }, {
   url: { type: ["string", "null"] },
 });
-const PERMISSION = fields({ success: FLAG, error: { type: "null" } });
+/** Always `null`: generators of other languages have no type for it. */
+const NOTHING = { "x-const": null };
+const PERMISSION = fields({ success: FLAG, error: NOTHING });
 
 /** A member with those fields of the user that other members see. */
 const MEMBER_WITH_USER = {
@@ -98,7 +100,7 @@ const ANSWERS: Readonly<Record<string, Json>> = {
   "GET /organization/list-user-invitations": list(extend(INVITATION, { organizationName: TEXT })),
   "POST /organization/reject-invitation": fields({
     invitation: INVITATION,
-    member: { type: "null" },
+    member: NOTHING,
   }),
   "POST /organization/remove-member": fields({ member: MEMBER_WITH_USER }),
   "POST /organization/update": ORGANIZATION,

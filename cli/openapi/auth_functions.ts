@@ -4,7 +4,7 @@ import {
   isRouteMounted,
 } from "../../auth/better_auth/auth_routes.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 
 /** A function that `createAuthHandler` creates, as described by its source file. */
 export interface AuthFunction extends Place {

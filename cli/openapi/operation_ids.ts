@@ -1,7 +1,7 @@
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { PlacedDefinition } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import type { OpenApiFinding } from "./schema_findings.ts";
 
 /** An operation with its function. */

@@ -1,16 +1,15 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isAppError } from "../../errors/app_error.ts";
 import { buildOpenApiDocument, type OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { BuildError } from "../sources/build_error.ts";
+import type { Inputs } from "../sources/file_stamps.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { AuthFunction } from "./auth_functions.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { loadTogether } from "../project/load_together.ts";
-import type { Place } from "../project/source_map.ts";
+import { getModuleUrl } from "../project/module_url.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { readInfo } from "./openapi_files.ts";
-import { OPERATIONS_READER, type OperationsData, type ReadOperations } from "./read_operations.ts";
+import type { OperationsData, ReadOperations } from "./read_operations.ts";
 import type { OpenApiFinding } from "./schema_findings.ts";
 
 /** The document of a project with its errors and warnings. */
@@ -22,13 +21,18 @@ export interface ProjectDocument {
   readonly undescribed: readonly Place[];
 }
 
-/** Builds the document of a project: its handlers, and the routes of better-auth that it mounts. */
+/**
+ * Builds the document of a project: its handlers, and the routes of better-auth that it mounts.
+ *
+ * @param stamps Receives the stamp of each source before it is read, even if the document has errors.
+ */
 export async function buildProjectDocument(
   root: string,
   functions: readonly FunctionFile[],
   config: ResolvedConfig,
+  stamps?: Inputs,
 ): Promise<ProjectDocument> {
-  const { openapi } = config;
+  const { openapi, auth } = config;
   const routes = functions.filter(({ kind }) => kind === "api");
   const data: OperationsData = {
     functions: routes.map((fn) => ({ ...fn, file: toPortablePath(root, fn.file) })),
@@ -36,60 +40,24 @@ export async function buildProjectDocument(
     info: readInfo(root, openapi),
     servers: openapi.servers,
     version: openapi.openapiVersion,
+    authConfig: auth.config,
   };
-  const additional = openapi.additionalSchemas.map((label) => resolve(root, label.split("#")[0]));
+  const labels = [...openapi.additionalSchemas, ...auth.config === undefined ? [] : [auth.config]];
+  const additional = labels.map((label) => resolve(root, label.split("#")[0]));
   const loaded = await loadTogether<ReadOperations>({
     root,
     files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
-    reader: OPERATIONS_READER,
+    reader: getModuleUrl(import.meta.url, "./read_operations"),
     data,
+    stamps,
   });
   if (loaded.facts === undefined) {
     const document = buildOpenApiDocument(data.info, [], data.servers);
     return { document, findings: loaded.errors, warnings: [], undescribed: [] };
   }
   const { facts } = loaded;
-  const { undescribed, authFunctions } = facts;
   const warnings = [...facts.warnings, ...loaded.warnings];
-  const withPrefix = (document: OpenApiDocument) => prefixSchemas(document, openapi.schemaPrefix);
-  if (authFunctions.length === 0) {
-    return { ...facts, warnings, document: withPrefix(facts.document) };
-  }
-  const { document, findings } = await describeAuth(root, config, authFunctions, facts.document);
-  return {
-    document: withPrefix(document),
-    findings: [...facts.findings, ...findings],
-    warnings,
-    undescribed,
-  };
-}
-
-async function describeAuth(
-  root: string,
-  { functionsDir, auth }: ResolvedConfig,
-  functions: readonly AuthFunction[],
-  document: OpenApiDocument,
-): Promise<Pick<ProjectDocument, "document" | "findings">> {
-  // imported on demand, because they load better-auth and esbuild
-  const [{ loadAuthConfig }, { describeAuthRoutes }, { addAuthRoutes }] = await Promise.all([
-    import("../auth_schema/load_config.ts"),
-    import("../../auth/routes/describe_routes.ts"),
-    import("./auth_operations.ts"),
-  ]);
-  try {
-    const { config } = await loadAuthConfig({
-      root,
-      functionsDir,
-      from: auth.config,
-      schemaFile: resolve(root, auth.schemaFile),
-    });
-    return addAuthRoutes(document, functions, await describeAuthRoutes(config));
-  } catch (error) {
-    if (!isAppError(error) && !(error instanceof BuildError)) throw error;
-    const [{ file, line }] = functions;
-    const message = `the auth routes cannot be described: ${error.message}`;
-    return { document, findings: [{ file, line, message }] };
-  }
+  return { ...facts, warnings, document: prefixSchemas(facts.document, openapi.schemaPrefix) };
 }
 
 const SCHEMAS = "#/components/schemas/";

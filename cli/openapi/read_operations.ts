@@ -7,13 +7,15 @@ import {
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Router } from "../../router/define_router.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameRoute, ROUTE_METHODS } from "../discovery/route_files.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import type { AnyNode } from "../sources/syntax.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
@@ -28,9 +30,6 @@ import {
 import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
 import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
 
-/** The URL of this module, which the loading process imports. */
-export const OPERATIONS_READER: string = import.meta.url;
-
 /** What the reader needs besides the modules. */
 export interface OperationsData {
   /** The HTTP functions, with files relative to the project. */
@@ -40,6 +39,8 @@ export interface OperationsData {
   readonly info: OpenApiInfo;
   readonly servers?: readonly (string | ConfiguredServer)[];
   readonly version: OpenApiVersion;
+  /** `src/auth.ts#authConfig`: the configuration of better-auth, if not the only one. */
+  readonly authConfig?: string;
 }
 
 /** The document of a project's handlers. */
@@ -48,8 +49,6 @@ export interface ReadOperations {
   /** Errors: the document is incomplete or wrong. */
   readonly findings: readonly OpenApiFinding[];
   readonly warnings: readonly OpenApiFinding[];
-  /** Functions that serve routes of better-auth. */
-  readonly authFunctions: readonly AuthFunction[];
   /** Functions of other kinds; they are not described. */
   readonly undescribed: readonly Place[];
 }
@@ -64,8 +63,11 @@ const SCHEMA_OPTIONS = [
   "responseSchema",
 ] as const;
 
-/** Builds the document of the loaded handlers. Runs in the process that loads them. */
-export function read(fn: LoadedFunction): ReadOperations {
+/**
+ * Builds the document of the loaded handlers and of the routes of better-auth that they mount. Runs in the process that
+ * loads them.
+ */
+export async function read(fn: LoadedFunction): Promise<ReadOperations> {
   const { modules, data } = fn.module as TogetherModule<OperationsData>;
   const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
   const { operations, authFunctions, undescribed } = readFunctions(fn, modules, data, schemas);
@@ -102,8 +104,42 @@ export function read(fn: LoadedFunction): ReadOperations {
         "document: use a literal code, or describe the status in openapi.responses",
     });
   }
-  const { findings } = schemas;
-  return checkFacts({ document, findings, warnings, authFunctions, undescribed });
+  const described = authFunctions.length === 0
+    ? { document, findings: [] }
+    : await describeAuth(fn, data.authConfig, authFunctions, document);
+  const findings = [...schemas.findings, ...described.findings];
+  return checkFacts({ document: described.document, findings, warnings, undescribed });
+}
+
+/** Adds the routes of better-auth. */
+async function describeAuth(
+  fn: LoadedFunction,
+  from: string | undefined,
+  functions: readonly AuthFunction[],
+  document: OpenApiDocument,
+): Promise<Pick<ReadOperations, "document" | "findings">> {
+  // imported on demand, because they load better-auth
+  const [{ findAuthConfigs }, { describeAuthRoutes }, { addAuthRoutes }] = await Promise.all([
+    import("../auth_schema/read_auth_config.ts"),
+    import("../../auth/routes/describe_routes.ts"),
+    import("./auth_operations.ts"),
+  ]);
+  try {
+    const [config, ...others] = findAuthConfigs(fn, from);
+    if (config === undefined || others.length > 0) {
+      throw new ConfigurationError(
+        `the functions have ${
+          config === undefined ? "no configuration" : `${others.length + 1} configurations`
+        } of better-auth: set auth.config in trellis.config.ts`,
+      );
+    }
+    return addAuthRoutes(document, functions, await describeAuthRoutes(config));
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const [{ file, line }] = functions;
+    const message = `the auth routes cannot be described: ${error.message}`;
+    return { document, findings: [{ file, line, message }] };
+  }
 }
 
 interface ReadFunctions {

@@ -6,7 +6,7 @@ import * as httpErrors from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { PackageUse } from "../project/bundle_syntax.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { type AnyNode, childrenOf, isReference, listImports } from "../sources/syntax.ts";
 
 /** A schema in the options of a handler. */

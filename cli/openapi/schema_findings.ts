@@ -1,4 +1,4 @@
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { type AnySchema, isSchema } from "./read_responses.ts";
 import type { NamedSchema } from "./schema_names.ts";
 

@@ -2,7 +2,7 @@ import { groupBy } from "../project/group_by.ts";
 import { dropTrailingDigits, getImportedName, isDeferred } from "../sources/syntax.ts";
 import { readFileSync } from "node:fs";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import type { Place } from "../project/source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 import { type AnySchema, isSchema } from "./read_responses.ts";
 
 /** A schema that a constant or an import of the project names. */

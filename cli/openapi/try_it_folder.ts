@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
-import { escapeHtml } from "./escape_html.ts";
+import { escapeHtml } from "../../core/http/escape_html.ts";
 import { NOTICE } from "./openapi_files.ts";
 import {
   getTryItPolicy,

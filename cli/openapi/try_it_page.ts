@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
-import { escapeHtml } from "./escape_html.ts";
+import { escapeHtml } from "../../core/http/escape_html.ts";
 
 /** A file of the page. */
 export interface PageFile {

@@ -1,5 +1,6 @@
 import type { BuildResult, Plugin } from "esbuild";
-import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DenoImports } from "../sources/deno_imports.ts";
 import { isTrellis, toBareSpecifier } from "../sources/package_specifier.ts";
 import type { SourceEditor } from "../sources/edited_sources.ts";
@@ -15,6 +16,10 @@ export interface FunctionSource {
   readonly name: string;
   /** Absolute path. */
   readonly file: string;
+  /** The code that is kept. Default: what the function runs. */
+  readonly runs?: Runs;
+  /** Absolute path of a module that exports nothing if the file does not exist. */
+  readonly optionalFile?: string;
 }
 
 /** A function's sources as one module, without the definitions that it does not use. */
@@ -83,7 +88,12 @@ async function bundle(
       metafile: true,
       sourcemap: "external",
       sourcesContent: false,
-      plugins: [plugin, environmentPlugin, localResolver(root, new Map(), editors, true)],
+      plugins: [
+        plugin,
+        environmentPlugin,
+        optionalModule(functions[0].optionalFile),
+        localResolver(root, new Map(), editors, true),
+      ],
       define: { "process.env": "__trellisEnvironment" },
     });
   } catch (error) {
@@ -135,3 +145,21 @@ const environmentPlugin: Plugin = {
     }));
   },
 };
+
+const OPTIONAL = "trellis-optional";
+
+/** Resolves imports of a file that does not exist to a module without exports. */
+export function optionalModule(file: string | undefined): Plugin {
+  return {
+    name: OPTIONAL,
+    setup({ onResolve, onLoad }): void {
+      if (file === undefined || existsSync(file)) return;
+      onResolve(
+        { filter: /^\./ },
+        ({ path, resolveDir }) =>
+          resolve(resolveDir, path) === file ? { path: "missing", namespace: OPTIONAL } : undefined,
+      );
+      onLoad({ filter: /.*/, namespace: OPTIONAL }, () => ({ contents: "module.exports = {};" }));
+    },
+  };
+}

@@ -1,4 +1,4 @@
-import type { Place } from "./source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 
 /** A message about a source location. */
 export interface Finding extends Place {

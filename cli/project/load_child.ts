@@ -6,13 +6,14 @@
 import type { CallExpression } from "acorn";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { checkAuthOptions } from "../../auth/config/check_auth_options.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
+import { isAppError } from "../../errors/app_error.ts";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
 import { type AnyNode, isCallee, parseSyntax, visitNodes } from "../sources/syntax.ts";
 import { listOwnModules } from "../sources/own_modules.ts";
@@ -36,7 +37,7 @@ import {
   OUT,
 } from "./load_protocol.ts";
 import { ADDED_LINES, EVALUATE, RUN, toRepeatableModule } from "./repeatable_module.ts";
-import { type Place, SourceMap } from "./source_map.ts";
+import { type Place, SourceMap } from "../sources/source_positions.ts";
 import { createStandIn, nameStandIns } from "./stand_ins.ts";
 
 /** How one evaluation of a function sees variables that are not set. */
@@ -151,19 +152,22 @@ async function evaluateOnce(
   };
 }
 
-/** Reads the source map of a bundle; esbuild writes sources relative to the folder of outputs. */
-function readMap(json: string, root: string): SourceMap {
-  return new SourceMap(
-    json,
-    (source) => toPortablePath(root, resolve(root, OUT, decodeURI(source))),
-  );
+/** Finds the sources of a bundle; esbuild writes them relative to the folder of outputs. */
+function createFindPlace(map: string, root: string): FindPlace {
+  const sources = new SourceMap(map, join(root, OUT), root);
+  return (line, column) => {
+    const found = sources.find(line, column);
+    return found && { file: found.file, line: found.line };
+  };
 }
+
+type FindPlace = (line: number, column: number) => Place | undefined;
 
 interface Bundle {
   readonly text: string;
   /** Absolute path of the module that runs the bundle. */
   readonly path: string;
-  readonly sources: SourceMap;
+  readonly findPlace: FindPlace;
   /** The positions of the lines. */
   readonly starts: readonly number[];
   readonly syntax: BundleSyntax;
@@ -182,7 +186,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
   const path = job.path.replace(/\.mjs$/, "_run.mjs");
   writeFileSync(path, toRepeatableModule(text, program));
   const syntax = readBundleSyntax(program, (specifier) => ownModules.get(specifier));
-  const bundle = { text, path, sources: readMap(job.map, root), starts, syntax };
+  const bundle = { text, path, findPlace: createFindPlace(job.map, root), starts, syntax };
   lastBundle = { job, bundle };
   return bundle;
 }
@@ -196,9 +200,9 @@ function createFunction(
   { definitions: made }: Loading,
 ): LoadedFunction {
   const { name, file, runs } = job;
-  const { text, path, sources, starts, syntax } = readBundle(job, root);
+  const { text, path, starts, syntax, ...bundle } = readBundle(job, root);
   const own: Place = { file: toPortablePath(root, file), line: 1 };
-  const findPlace = (line: number, column: number) => sources.find(line, column) ?? own;
+  const findPlace = (line: number, column: number) => bundle.findPlace(line, column) ?? own;
   const definitions = made.map(({ definition, stack }): PlacedDefinition => {
     const site = stack.find((each) => toPath(each.getFileName()) === path);
     if (site === undefined) return { ...definition, place: own, position: undefined };
@@ -332,7 +336,7 @@ async function load(
       facts = await Promise.all(facts.map(async (fact, at) => {
         if (isDeepStrictEqual(other.facts[at], fact)) return fact;
         const { merge } = readers[at];
-        if (merge !== undefined) return merge(fact as never, other.facts[at] as never);
+        if (merge !== undefined) return merge(fact, other.facts[at]);
         throw new Error(describeDecision(await findDecision(names, at)));
       }));
     }
@@ -426,14 +430,16 @@ function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadErro
   // runtimes add the place of the bundle and advice about their own files
   const message = removeBundlePlace(text.split("\n")[0]);
   const stack = error instanceof Error ? error.stack ?? "" : "";
+  const refusal = isAppError(error) ? { isInvalid: true } : {};
   const bundle = `${basename(dirname(job.path))}/${basename(job.path, ".mjs")}_run.mjs`;
   for (const line of stack.split("\n")) {
     const [, row, column] = line.includes(bundle) ? /:(\d+):(\d+)\)?$/.exec(line) ?? [] : [];
     if (row === undefined) continue;
-    const place = readMap(job.map, root).find(Number(row) - 1 - ADDED_LINES, Number(column) - 1);
-    if (place !== undefined) return { message, ...place };
+    const findPlace = createFindPlace(job.map, root);
+    const place = findPlace(Number(row) - 1 - ADDED_LINES, Number(column) - 1);
+    if (place !== undefined) return { message, ...place, ...refusal };
   }
-  return { message, file: toPortablePath(root, job.file), line: 1 };
+  return { message, file: toPortablePath(root, job.file), line: 1, ...refusal };
 }
 
 await main();

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toPortablePath } from "../files/inside_folder.ts";
@@ -45,6 +46,25 @@ const LIMIT_MS = 10_000;
 /** Number of functions that take some seconds. */
 const SLOW_COUNT = 50;
 
+/** Bundles of functions and what readers found in them, by the functions. */
+interface SharedLoad {
+  readonly bundled: Promise<Bundled>;
+  readonly loads: {
+    readonly readers: readonly string[];
+    readonly found: Promise<FunctionFacts[]>;
+  }[];
+}
+
+const sharedLoads = new AsyncLocalStorage<Map<string, SharedLoad>>();
+
+/**
+ * Runs work whose parts read the same sources, such as the steps of a deployment. They share bundles, and what readers
+ * found.
+ */
+export async function shareLoads<T>(work: () => Promise<T>): Promise<T> {
+  return await sharedLoads.run(new Map(), work);
+}
+
 /**
  * Loads functions with this package itself and reads what they define. Each is bundled, without the definitions that it
  * does not use, and imported in another process, which has no credentials and no network.
@@ -52,8 +72,27 @@ const SLOW_COUNT = 50;
  * @throws {ConfigurationError} If a function blocks or ends the process.
  */
 export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts[]> {
+  const { root, functions, readers } = options;
+  const shared = sharedLoads.getStore();
+  if (shared === undefined) return await load(options, bundleAll(root, functions));
+  const key = JSON.stringify([root, functions.map(({ name, file }) => [name, file])]);
+  const known = shared.get(key) ?? { bundled: bundleAll(root, functions), loads: [] };
+  shared.set(key, known);
+  let one = known.loads.find((each) => readers.every((reader) => each.readers.includes(reader)));
+  if (one === undefined) {
+    one = { readers, found: load(options, known.bundled) };
+    known.loads.push(one);
+  }
+  const places = readers.map((reader) => one.readers.indexOf(reader));
+  return (await one.found).map(({ facts, ...rest }) => ({
+    ...rest,
+    ...facts && { facts: places.map((at) => facts[at]) },
+  }));
+}
+
+async function load(options: LoadOptions, bundled: Promise<Bundled>): Promise<FunctionFacts[]> {
   const { root, functions } = options;
-  const { bundles, errors } = await bundleAll(root, functions);
+  const { bundles, errors } = await bundled;
   const results = bundles.length === 0 ? [] : await runChild(bundles, options);
   const byName = new Map(results.map((result) => [result.name, result]));
   const inputs = new Map(bundles.map((bundle) => [bundle.name, bundle.inputs]));
@@ -67,11 +106,14 @@ export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts
   }));
 }
 
+/** The bundles of functions, and the errors of those that cannot be bundled. */
+interface Bundled {
+  readonly bundles: readonly FunctionBundle[];
+  readonly errors: ReadonlyMap<string, LoadError>;
+}
+
 /** Bundles functions, each with the code that it runs; those that cannot be bundled have an error. */
-async function bundleAll(
-  root: string,
-  functions: readonly FunctionSource[],
-): Promise<{ bundles: FunctionBundle[]; errors: Map<string, LoadError> }> {
+async function bundleAll(root: string, functions: readonly FunctionSource[]): Promise<Bundled> {
   const errors = new Map<string, LoadError>();
   let sound = functions;
   let bundles: FunctionBundle[] = [];
@@ -99,7 +141,7 @@ async function bundleAll(
     sound = functions.filter(({ name }) => !errors.has(name));
     await bundlePlain();
   }
-  const needs = bundles.map(findRuns);
+  const needs = bundles.map((bundle, at) => sound[at].runs ?? findRuns(bundle));
   for (
     const runs of [
       { jobs: true, routes: true },

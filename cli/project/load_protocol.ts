@@ -40,6 +40,8 @@ export interface LoadError {
   /** Relative to the project. */
   readonly file: string;
   readonly line: number;
+  /** True if this package refuses what the function defines. */
+  readonly isInvalid?: boolean;
 }
 
 /** The facts of a function, one value for each reader, or why it cannot be loaded. */

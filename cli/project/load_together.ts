@@ -4,12 +4,15 @@ import { join, resolve } from "node:path";
 import { nameEntryPoints } from "../sources/entry_points.ts";
 import { loadEsbuild } from "../sources/load_esbuild.ts";
 import { BuildError, toBuildError } from "../sources/build_error.ts";
+import type { Inputs } from "../sources/file_stamps.ts";
 import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { withTemporaryFolder } from "../sources/temporary_folder.ts";
+import { optionalModule } from "./bundle_functions.ts";
 import { loadFunctions } from "./load_functions.ts";
 import type { LoadError } from "./load_protocol.ts";
+import type { Runs } from "./mark_definitions.ts";
 import { findStandIn } from "./stand_ins.ts";
 
 /** Options of {@link loadTogether}. */
@@ -22,6 +25,12 @@ export interface LoadTogetherOptions {
   readonly reader: string;
   /** JSON for the reader. */
   readonly data: unknown;
+  /** The code that is kept. Default: what the modules run. */
+  readonly runs?: Runs;
+  /** Absolute path of a module that exports nothing if the file does not exist. */
+  readonly optionalFile?: string;
+  /** Receives the stamp of each source before it is read, even if loading fails. */
+  readonly stamps?: Inputs;
 }
 
 /** The exports of the module that the reader gets. */
@@ -48,18 +57,18 @@ export type LoadedTogether<Facts> =
  * @returns The facts, or the errors with their places.
  */
 export async function loadTogether<Facts>(
-  { root, files, reader, data }: LoadTogetherOptions,
+  { root, files, reader, data, runs, optionalFile, stamps }: LoadTogetherOptions,
 ): Promise<LoadedTogether<Facts>> {
   let inputs: string[] = [];
   try {
-    inputs = await listInputs(root, files);
+    inputs = await listInputs(root, files, optionalFile, stamps);
     const [{ facts, error, warnings = [] }] = await withTemporaryFolder(
       root,
       "together",
       async (folder) => {
         const entry = join(folder, "entry.mjs");
         writeFileSync(entry, renderEntry(root, inputs, data));
-        const functions = [{ name: "project", file: entry }];
+        const functions = [{ name: "project", file: entry, runs, optionalFile }];
         return await loadFunctions({ root, functions, readers: [reader] });
       },
     );
@@ -79,7 +88,12 @@ export async function loadTogether<Facts>(
 }
 
 /** Lists the sources of modules: themselves, and the project's files that they import. */
-async function listInputs(root: string, files: readonly string[]): Promise<string[]> {
+async function listInputs(
+  root: string,
+  files: readonly string[],
+  optionalFile: string | undefined,
+  stamps: Inputs = new Map(),
+): Promise<string[]> {
   const { build } = await loadEsbuild("trellis generate");
   const { entryPoints, plugin } = nameEntryPoints(files);
   const { metafile } = await build({
@@ -88,7 +102,7 @@ async function listInputs(root: string, files: readonly string[]): Promise<strin
     outdir: join(root, ".trellis"),
     absWorkingDir: root,
     metafile: true,
-    plugins: [plugin, localResolver(root, new Map())],
+    plugins: [plugin, optionalModule(optionalFile), localResolver(root, stamps)],
   }).catch((error: BuildFailure) => {
     throw toBuildError("project", error);
   }) as { metafile: Metafile };

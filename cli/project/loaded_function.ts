@@ -3,7 +3,7 @@ import type { AnyNode } from "../sources/syntax.ts";
 import type { Definition } from "../../env/recording.ts";
 import type { BundleSyntax } from "./bundle_syntax.ts";
 import type { Runs } from "./mark_definitions.ts";
-import type { Place } from "./source_map.ts";
+import type { Place } from "../sources/source_positions.ts";
 
 /** A definition with the place in the sources that made it. */
 export interface PlacedDefinition extends Definition {

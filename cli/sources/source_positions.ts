@@ -1,13 +1,54 @@
-import { SourceMap } from "node:module";
+import { SourceMap as Decoded } from "node:module";
 import { dirname, resolve } from "node:path";
 import { toPortablePath } from "../files/inside_folder.ts";
 
-/** A position in the sources; lines and columns are 1-based. */
-export interface SourcePosition {
-  /** The file, relative to the project. */
+/** A place in a source file. */
+export interface Place {
+  /** Relative to the project. */
   readonly file: string;
   readonly line: number;
+}
+
+/** A position in the sources; lines and columns are 1-based. */
+export interface SourcePosition extends Place {
   readonly column: number;
+}
+
+/** A source map of esbuild. */
+export class SourceMap {
+  readonly #json: string;
+  readonly #folder: string;
+  readonly #root: string;
+  /** Decoded when the first position is asked for: most builds have nothing to report. */
+  #decoded: Decoded | undefined;
+
+  /**
+   * @param json The source map.
+   * @param folder The absolute path that its sources are relative to.
+   * @param root The project folder.
+   */
+  constructor(json: string, folder: string, root: string) {
+    this.#json = json;
+    this.#folder = folder;
+    this.#root = root;
+  }
+
+  /**
+   * Returns the position in the sources of a position in the code.
+   *
+   * @param line From 0.
+   * @param column From 0.
+   */
+  find(line: number, column: number): SourcePosition | undefined {
+    this.#decoded ??= new Decoded(JSON.parse(this.#json));
+    const entry = this.#decoded.findEntry(line, column);
+    if (!("originalSource" in entry) || entry.originalSource === undefined) return undefined;
+    return {
+      file: toPortablePath(this.#root, resolve(this.#folder, decodeURI(entry.originalSource))),
+      line: entry.originalLine + 1,
+      column: entry.originalColumn + 1,
+    };
+  }
 }
 
 /** Returns the position in the sources of an offset in generated code. */
@@ -27,17 +68,9 @@ export function createPositions(
   outfile: string,
   root: string,
 ): FindPosition {
-  // decoded when the first position is asked for: most builds have nothing to report
-  let sourceMap: SourceMap | undefined;
+  const sourceMap = new SourceMap(map, dirname(outfile), root);
   return (offset) => {
-    sourceMap ??= new SourceMap(JSON.parse(map));
     const before = code.slice(0, offset).split("\n");
-    const entry = sourceMap.findEntry(before.length - 1, before.at(-1)!.length);
-    if (!("originalSource" in entry) || entry.originalSource === undefined) return undefined;
-    return {
-      file: toPortablePath(root, resolve(dirname(outfile), entry.originalSource)),
-      line: entry.originalLine + 1,
-      column: entry.originalColumn + 1,
-    };
+    return sourceMap.find(before.length - 1, before.at(-1)!.length);
   };
 }

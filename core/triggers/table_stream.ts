@@ -3,7 +3,6 @@ import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { readAttributes } from "./attribute_values.ts";
 import { toLoggableEvent } from "../loggable_message.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
 import { misfit, parseInput } from "./parse_input.ts";
@@ -11,6 +10,7 @@ import { readRecords } from "./read_records.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type {
   AttributeMap,
+  AttributeValue,
   StreamBatchResult,
   TableStreamEvent,
   TableStreamRecord,
@@ -22,6 +22,7 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 import { record } from "../../env/recording.ts";
+import { decodeBase64 } from "../http/base64.ts";
 
 /** Options of {@link defineTableStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface TableStreamHandlerOptions<TItem = never, TTransaction = never>
@@ -187,4 +188,55 @@ function getRecords(event: TableStreamEvent): readonly TableStreamRecord[] {
       Object.hasOwn(CHANGES, record.eventName),
     "The event holds no changes of a DynamoDB table: the trigger of this function must be its stream",
   );
+}
+
+/** Decimal digits that every number of JavaScript keeps (IEEE 754, DBL_DIG). */
+const EXACT_DIGITS = 15;
+
+/**
+ * Converts an item of a DynamoDB stream to plain values. A number that JavaScript cannot hold exactly
+ * stays a string. Sets become arrays, binary values bytes.
+ *
+ * @param item The item or key.
+ * @returns The values.
+ */
+export function readAttributes(item: AttributeMap): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(item).map(([name, value]) => [name, readAttribute(value)]),
+  );
+}
+
+function readAttribute(value: AttributeValue): unknown {
+  if ("S" in value) return value.S;
+  if ("N" in value) return readNumber(value.N);
+  if ("BOOL" in value) return value.BOOL;
+  if ("NULL" in value) return null;
+  if ("M" in value) return readAttributes(value.M);
+  if ("L" in value) return value.L.map(readAttribute);
+  if ("SS" in value) return [...value.SS];
+  if ("NS" in value) return value.NS.map(readNumber);
+  if ("B" in value) return decodeBase64(value.B);
+  if ("BS" in value) return value.BS.map(decodeBase64);
+  throw new TypeError(`DynamoDB has sent a value of an unknown type: ${Object.keys(value)}`);
+}
+
+/** Returns a number, or the text if the number would differ from it. */
+function readNumber(text: string): number | string {
+  const number = Number(text);
+  if (Number.isSafeInteger(number)) {
+    // a fraction may have been rounded away
+    return countDigits(text) <= EXACT_DIGITS || BigInt(number).toString() === text ? number : text;
+  }
+  return Number.isFinite(number) && countDigits(text) <= EXACT_DIGITS ? number : text;
+}
+
+/** Counts the significant digits of a decimal number. */
+function countDigits(text: string): number {
+  const [mantissa] = text.toLowerCase().split("e", 1);
+  const digits = mantissa.replaceAll(/[-+.]/g, "");
+  let start = 0;
+  let end = digits.length;
+  while (digits[start] === "0") start++;
+  while (end > start && digits[end - 1] === "0") end--;
+  return end - start;
 }

@@ -56,6 +56,7 @@ export async function applyStepwise(
     } catch (error) {
       throw toMigrationError(planned, index, error);
     }
+    if (next === index) return false;
   }
   await context.lock.check();
   const durationMs = monotonicNow(context.clock) - startedAt;
@@ -80,7 +81,7 @@ export async function applyStepwise(
 
 /**
  * Runs what is left of a step. Returns the index of the next step, after those that complete a
- * skipped step.
+ * skipped step; that of the step itself if the time of the run was over.
  */
 async function runStep(
   planned: PlannedMigration,
@@ -95,6 +96,7 @@ async function runStep(
     ? resolved
     : await new StepRun(planned.file.tag, index, resolved, context).run(row);
   if (outcome === "done") return index + 1;
+  if (outcome === "paused") return index;
   context.logger(`${planned.file.tag}: statement ${index + 1} has nothing to do`);
   let end = index + 1;
   while (outcome === "skipped" && planned.steps[end]?.follows === true) end++;

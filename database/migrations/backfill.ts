@@ -7,14 +7,14 @@ import {
 } from "../../distsql/engine.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 import type { RunSql, SqlSession } from "../../sql/session.ts";
+import { monotonicNow } from "../../core/async/clock.ts";
+import { BackfillPace } from "./backfill_pace.ts";
 import type { MigrationContext } from "./context.ts";
+import { isNotLocked } from "./lock_wait.ts";
 import { MigrationError } from "./migration_error.ts";
 
-/**
- * A third of the provider's limit of 3,000 rows, because cascading changes of foreign keys count
- * too.
- */
-const ROWS_PER_BATCH = 1000;
+/** Interval of progress messages. */
+const MESSAGE_EVERY_MS = 1000;
 
 /** Access to the record of a change in batches. */
 export interface BatchNotes {
@@ -32,26 +32,27 @@ export function queryRunner({ session, clock }: MigrationContext): RunSql {
 }
 
 /**
- * Runs an UPDATE or DELETE in transactions of at most 1,000 rows, in the order of a unique key.
- * Each transaction also records the progress, so that no row is changed twice after a crash.
- * `now()` is the same moment in all of them.
+ * Runs an UPDATE or DELETE in transactions of at most 1,000 rows, in the order of a unique key, at
+ * the pace of {@link BackfillPace}. Each transaction also records the progress, so that no row is
+ * changed twice after a crash. `now()` is the same moment in all of them.
  *
  * @param sql The statement.
  * @param watermark Recorded progress of an earlier run.
  * @param context Shared state of the run.
  * @param notes Access to the record.
- * @throws {MigrationError} If the statement cannot be split into batches.
+ * @returns False if the time of the run was over before the end.
+ * @throws {MigrationError} If the statement cannot be split into batches, or has to wait for too
+ * long.
  */
 export async function runInBatches(
   sql: string,
   watermark: string | undefined,
   context: MigrationContext,
   notes: BatchNotes,
-): Promise<void> {
+): Promise<boolean> {
   const change = await openChange(sql, watermark, queryRunner(context));
   if (change?.isBatchable !== true) throw notBatchable(change);
-  context.logger(`${change.table}: changed in batches of up to ${ROWS_PER_BATCH} rows`);
-  await runWalk(change, context, notes);
+  return await runWalk(change, context, notes);
 }
 
 /**
@@ -78,16 +79,37 @@ async function runWalk(
   change: BatchedChange,
   context: MigrationContext,
   notes: BatchNotes,
-): Promise<void> {
-  async function run(position: WalkPosition, rows: number): Promise<WalkPosition> {
+): Promise<boolean> {
+  const { clock, logger } = context;
+  const pace = new BackfillPace(change.table, change.relation, context);
+  const estimate = context.limitsRows ? undefined : await change.estimate();
+  let [isPaused, size, done, loggedAt] = [false, pace.rows, 0, monotonicNow(clock)];
+  logger(`${change.table}: changed in batches of up to ${pace.rows} rows`);
+
+  async function run(position: WalkPosition, limit: number): Promise<WalkPosition> {
     await context.lock.check();
-    const batch = await change.next(position.key, rows);
+    await pace.wait();
+    isPaused = context.isOver();
+    if (isPaused) return { ...position, isDone: true };
+    size = Math.min(limit, pace.rows);
+    const batch = await change.next(position.key, size);
     const isDone = batch === undefined;
-    await notes.run(async (tx) => {
-      if (batch !== undefined) await tx.query(batch.sql);
-      await tx.query(notes.note(isDone ? "done" : "running", batch?.mark));
-    });
-    return isDone ? { ...position, isDone } : { key: batch.key, isDone };
+    const startedAt = monotonicNow(clock);
+    try {
+      await notes.run(async (tx) => {
+        if (pace.lockTimeout !== undefined) await tx.query(pace.lockTimeout);
+        if (batch !== undefined) await tx.query(batch.sql);
+        await tx.query(notes.note(isDone ? "done" : "running", batch?.mark));
+      });
+    } catch (error) {
+      if (pace.lockTimeout === undefined || !isNotLocked(error)) throw error;
+      await pace.giveWay(error);
+      return position;
+    }
+    if (isDone) return { ...position, isDone };
+    pace.adapt(batch.rows, monotonicNow(clock) - startedAt);
+    done += batch.rows;
+    return { key: batch.key, isDone };
   }
 
   async function recover(position: WalkPosition): Promise<WalkPosition> {
@@ -97,15 +119,24 @@ async function runWalk(
     return { key: change.readKey(row?.watermark) ?? position.key, isDone: false };
   }
 
+  function logRows(): void {
+    loggedAt = monotonicNow(clock);
+    const all = estimate === undefined ? "" : ` of about ${Math.max(estimate, done)}`;
+    logger(`${change.table}: ${done}${all} rows`);
+  }
+
   await runBatches({
-    limits: { rows: ROWS_PER_BATCH, bytes: Infinity },
+    limits: { rows: pace.rows, bytes: Infinity },
     run: (position, { rows }) => run(position, rows),
     recover,
+    getBatchRows: () => size,
     describeTooLarge: rowTooLarge,
-    onBatch(_position, batches) {
-      if (batches % 50 === 0) context.logger(`${change.table}: ${batches} batches`);
+    onBatch() {
+      if (monotonicNow(clock) - loggedAt >= MESSAGE_EVERY_MS) logRows();
     },
   }, { key: change.start, isDone: false });
+  logger(`${change.table}: ${done} rows ${isPaused ? "so far" : "in all"}`);
+  return !isPaused;
 }
 
 function rowTooLarge(cause: unknown): MigrationError {

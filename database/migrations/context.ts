@@ -25,6 +25,16 @@ export interface LockLimits {
   readonly maxAttempts: number;
 }
 
+/** Limits of a change of rows in batches. */
+export interface BackfillLimits {
+  /** Duration of a batch that its size is adapted to, in milliseconds. */
+  readonly batchMs: number;
+  /** Maximum time in milliseconds that a replica may be behind. */
+  readonly maxLagMs: number;
+  /** Maximum duration of one wait, in milliseconds. */
+  readonly maxWaitMs: number;
+}
+
 /** State shared by the steps of a run. */
 export interface MigrationContext {
   /** Session of the run. */
@@ -37,6 +47,8 @@ export interface MigrationContext {
   limitsRows: boolean;
   /** Limits of the wait for locks; `undefined` if the provider has no locks. */
   lockLimits: LockLimits | undefined;
+  /** Limits of changes of rows in batches. */
+  backfill: BackfillLimits;
   /** Maximum duration of a background job, in milliseconds. */
   jobTimeoutMs: number;
   /** Returns true if no further statement may begin, because the time of the run is over. */

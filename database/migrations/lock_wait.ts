@@ -21,6 +21,11 @@ interface LockHolder {
 /** lock_not_available and deadlock_detected. */
 const NOT_LOCKED: readonly string[] = ["55P03", "40P01"];
 
+/** Checks whether a statement did not get its locks. */
+export function isNotLocked(error: unknown): boolean {
+  return hasSqlState(error, NOT_LOCKED);
+}
+
 /** Error of an attempt that did not get its locks. */
 class LockBusyError extends Error {}
 
@@ -65,9 +70,23 @@ async function findHolders(
   });
 }
 
+/**
+ * Names the transactions that hold locks which conflict with others.
+ *
+ * @param locks The locks.
+ * @param context Shared state of the run.
+ */
+export async function describeLockHolders(
+  locks: readonly StrongLock[],
+  context: MigrationContext,
+): Promise<string> {
+  return describeHolders(await findHolders(locks, context));
+}
+
 function describeHolders(holders: readonly LockHolder[]): string {
   if (holders.length === 0) return "another transaction holds a lock";
-  return holders.slice(0, 3)
+  const oldest = [...holders].sort((a, b) => (b.ageMs ?? 0) - (a.ageMs ?? 0));
+  return oldest.slice(0, 3)
     .map(({ relation, description }) => `${relation} is locked by ${description}`).join("; ");
 }
 
@@ -157,8 +176,8 @@ export async function withLocks<T>(
     try {
       return await work();
     } catch (cause) {
-      if (!hasSqlState(cause, NOT_LOCKED)) throw cause;
-      throw new LockBusyError(describeHolders(await findHolders(locks, context)), { cause });
+      if (!isNotLocked(cause)) throw cause;
+      throw new LockBusyError(await describeLockHolders(locks, context), { cause });
     }
   }
   try {

@@ -9,6 +9,7 @@ import type { DrizzleClient } from "../session/drizzle_client.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import {
+  type BackfillLimits,
   type LockLimits,
   type MigrationContext,
   summarizeStatement,
@@ -86,6 +87,25 @@ export interface MigrateConfig extends MigrationTarget {
    */
   lockMaxAttempts?: number;
   /**
+   * Milliseconds that a transaction of a change in batches should take. The number of its rows is
+   * adapted to that, and it waits no longer for a locked row.
+   * @default 200
+   */
+  backfillBatchMs?: number;
+  /**
+   * Milliseconds that a replica may be behind while rows are changed in batches. The next batch
+   * waits until it has caught up. Without the privileges of `pg_monitor` the lag is unknown, and the
+   * log says so.
+   * @default 5000
+   */
+  maxReplicationLagMs?: number;
+  /**
+   * Maximum duration in seconds of such a wait, also for locked rows and for others that wait for locks of
+   * the table. The run then stops with an error, and a later run continues after the last batch.
+   * @default 600
+   */
+  backfillMaxWaitSeconds?: number;
+  /**
    * Maximum duration in seconds of a background job of `distsql` (an index, a validation), and of
    * each statement of a migration: a `CREATE INDEX`, an `UPDATE`, the copy of a table. The runner's
    * own statements are limited by `DatabaseConfig.statementTimeoutSeconds`.
@@ -93,8 +113,8 @@ export interface MigrateConfig extends MigrationTarget {
    */
   jobTimeoutSeconds?: number;
   /**
-   * Time in epoch milliseconds after which no further file or statement begins. A later run continues. A
-   * file that is one transaction is never interrupted.
+   * Time in epoch milliseconds after which no further file, statement or batch begins. A later run
+   * continues. A file that is one transaction is never interrupted.
    * @default no limit
    */
   stopAtMs?: number;
@@ -217,6 +237,7 @@ type RunConfig = Omit<MigrateConfig, "migrationsFolder">;
 
 interface Settings extends LockSettings {
   lockLimits: LockLimits | undefined;
+  backfill: BackfillLimits;
   jobTimeoutMs: number;
   /** On the clock of `monotonicNow()`. */
   stopMs: number;
@@ -228,21 +249,29 @@ function resolve(config: RunConfig): Settings {
     lockTtlSeconds = 60,
     lockTimeoutMs = 2000,
     lockMaxAttempts = 20,
+    backfillBatchMs = 200,
+    maxReplicationLagMs = 5000,
+    backfillMaxWaitSeconds = 600,
     jobTimeoutSeconds = 3600,
     logger = () => {},
     clock = systemClock,
     stopAtMs = Infinity,
   } = config;
-  for (
-    const [name, value] of Object.entries({ lockTimeoutSeconds, lockTtlSeconds, jobTimeoutSeconds })
-  ) {
+  const seconds = {
+    lockTimeoutSeconds,
+    lockTtlSeconds,
+    jobTimeoutSeconds,
+    backfillMaxWaitSeconds,
+  };
+  for (const [name, value] of Object.entries(seconds)) {
     if (!(value > 0 && value < 1e6)) {
       throw new ConfigurationError(
         `MigrateConfig.${name} must be a number of seconds above 0, got ${value}`,
       );
     }
   }
-  for (const [name, value] of Object.entries({ lockTimeoutMs, lockMaxAttempts })) {
+  const counts = { lockTimeoutMs, lockMaxAttempts, backfillBatchMs, maxReplicationLagMs };
+  for (const [name, value] of Object.entries(counts)) {
     if (Number.isInteger(value) && value > 0 && value < 1e9) continue;
     throw new ConfigurationError(
       `MigrateConfig.${name} must be a whole number above 0, got ${value}`,
@@ -259,6 +288,11 @@ function resolve(config: RunConfig): Settings {
     lockLimits: provider === "distsql"
       ? undefined
       : { timeoutMs: lockTimeoutMs, maxAttempts: lockMaxAttempts },
+    backfill: {
+      batchMs: backfillBatchMs,
+      maxLagMs: maxReplicationLagMs,
+      maxWaitMs: backfillMaxWaitSeconds * 1000,
+    },
     jobTimeoutMs: jobTimeoutSeconds * 1000,
     stopMs: toMonotonic(stopAtMs, clock),
   };
@@ -294,6 +328,7 @@ async function migrate(
       lock,
       limitsRows: config.database.provider === "distsql",
       lockLimits: settings.lockLimits,
+      backfill: settings.backfill,
       jobTimeoutMs: settings.jobTimeoutMs,
       isOver: () => monotonicNow(clock) >= settings.stopMs,
       logger,

@@ -23,6 +23,9 @@ const ALREADY_THERE = "already there";
 /** duplicate_table, which includes indexes. */
 const DUPLICATE = "42P07";
 
+/** Outcome of a step that did not fail. */
+export type StepOutcome = "done" | "skipped" | "paused";
+
 /** Run of one recorded step of a migration. */
 export class StepRun {
   readonly #step: MigrationStep;
@@ -43,14 +46,17 @@ export class StepRun {
     this.#context = context;
   }
 
-  /** Runs the step; returns `skipped` if its object exists and the file ignores that. */
-  async run(row: StepRow | undefined): Promise<"done" | "skipped"> {
+  /**
+   * Runs the step; returns `skipped` if its object exists and the file ignores that, and `paused` if
+   * the time of the run was over before its end.
+   */
+  async run(row: StepRow | undefined): Promise<StepOutcome> {
     const { run } = this.#step;
     if (run === "standalone") return await this.#alone(row);
     if (run === "recreate") await this.#recreate(row);
     else if (row?.watermark !== undefined || await this.#isBackfill() || await this.#isTooLarge()) {
-      await this.#batched(row?.watermark);
-    } else await this.#together();
+      return await this.#batched(row?.watermark);
+    } else return await this.#together();
     return "done";
   }
 
@@ -98,7 +104,7 @@ export class StepRun {
   }
 
   /** Runs the statement and records it in one transaction. */
-  async #together(): Promise<void> {
+  async #together(): Promise<StepOutcome> {
     const { limitsRows } = this.#context;
     const [setting] = planLockTimeouts([this.#step], this.#context.lockLimits);
     const run = (): Promise<void> =>
@@ -110,13 +116,17 @@ export class StepRun {
       });
     for (let attempt = 0;; attempt++) {
       try {
-        return await this.#withLocks(run);
+        await this.#withLocks(run);
+        return "done";
       } catch (error) {
         await this.#undo(error);
-        if (this.#isIgnored(error)) return await this.#write("done");
+        if (this.#isIgnored(error)) {
+          await this.#write("done");
+          return "done";
+        }
         if (limitsRows && isOverLimit(error)) return await this.#batchedAfter(error);
         if (!isConnectionLost(error) || attempt >= MAX_ATTEMPTS) throw error;
-        if ((await this.#read())?.state === "done") return;
+        if ((await this.#read())?.state === "done") return "done";
       }
     }
   }
@@ -155,7 +165,7 @@ export class StepRun {
   }
 
   /** Splits the statement into batches after the server rejected it as a whole. */
-  async #batchedAfter(error: unknown): Promise<void> {
+  async #batchedAfter(error: unknown): Promise<StepOutcome> {
     const decision = await decideChange(this.#step.sql, queryRunner(this.#context));
     if (decision === undefined) throw error;
     if (!decision.isBatchable) {
@@ -166,15 +176,16 @@ export class StepRun {
         { ...place, cause: error },
       );
     }
-    await this.#batched(undefined);
+    return await this.#batched(undefined);
   }
 
-  #batched(watermark: string | undefined): Promise<void> {
-    return runInBatches(this.#step.sql, watermark, this.#context, {
+  async #batched(watermark: string | undefined): Promise<StepOutcome> {
+    const isComplete = await runInBatches(this.#step.sql, watermark, this.#context, {
       run: (work) => inTransaction(this.#context, work),
       read: () => this.#read(),
       note: (state, mark) => this.#note(state, { watermark: mark }),
     });
+    return isComplete ? "done" : "paused";
   }
 
   async #recreate(row: StepRow | undefined): Promise<void> {

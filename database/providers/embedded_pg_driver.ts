@@ -6,6 +6,7 @@ import {
   type StatementRunner,
   withSavepoints,
 } from "../session/driver.ts";
+import { recordStatement } from "../session/query_recorder.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 
 /**
@@ -23,9 +24,10 @@ export function toSqlDriver(pglite: PGlite): SqlDriver {
   function on(target: PGlite | Transaction): StatementRunner {
     return {
       async run({ text, params }): Promise<StatementResult> {
-        return toResult(
-          await target.query<(string | null)[]>(text, params.map(toParameterText), options),
-        );
+        const values = params.map(toParameterText);
+        const results = await target.query<(string | null)[]>(text, values, options);
+        recordStatement(text);
+        return toResult(results);
       },
     };
   }

@@ -12,7 +12,7 @@ import {
 } from "../session/statement_template.ts";
 
 /** Function that builds a statement from a client and the parameters. */
-export type StatementBuilder = (db: never, p: never) => PromiseLike<unknown>;
+export type StatementBuilder = (db: object, p: object) => PromiseLike<unknown>;
 
 /** A statement that was built, and the parameters that it needs. */
 export interface BuiltStatement {
@@ -66,7 +66,7 @@ function attempt(
   const query = buildingTemplate(() => {
     const built: unknown = withoutContext(
       () => refuse("the context of a request"),
-      () => withoutChance(() => builder(db as never, createParams(reads, read))),
+      () => withoutChance(() => builder(db, createParams(reads, read))),
     );
     return prepare(name, built, db);
   });
@@ -74,7 +74,7 @@ function attempt(
 }
 
 /** Creates `p`. A `Proxy`, because the names of the parameters exist in types only. */
-function createParams(reads: Map<string, number>, read: (name: string) => unknown): never {
+function createParams(reads: Map<string, number>, read: (name: string) => unknown): object {
   function refuse(): never {
     throw new TypeError(
       "p cannot be spread or listed: name each parameter, such as { title: p.title }",
@@ -92,7 +92,7 @@ function createParams(reads: Map<string, number>, read: (name: string) => unknow
     set: refuse,
     defineProperty: refuse,
     deleteProperty: refuse,
-  }) as never;
+  });
 }
 
 /** Returns the prepared query of what a builder returned. */

@@ -113,7 +113,7 @@ export function defineStatementOn(
   getDb: GetDb,
   name: string,
   builder: StatementBuilder,
-  options: DefineStatementOptions<never, unknown> = {},
+  options: DefineStatementOptions<unknown, unknown> = {},
 ): DefinedStatement<Record<string, unknown>, CallValues, unknown> {
   checkDefinition(name, builder);
   const { map, constraints, retry } = options;
@@ -125,7 +125,7 @@ export function defineStatementOn(
 
   async function run(client: DrizzleClient, values: CallValues): Promise<unknown> {
     const rows = await statement.run(client, values);
-    return map === undefined ? rows : map(rows as never);
+    return map === undefined ? rows : map(rows);
   }
   function definedStatement(values: CallValues = {}): Promise<unknown> {
     return withQueryMetrics(name, async () => await run(await getDb(), values), metrics);
@@ -211,7 +211,7 @@ class Statement implements DeclaredStatement {
 
   /** Builds the statement with the values themselves. */
   #runAnew(client: DrizzleClient, values: CallValues): PromiseLike<unknown> {
-    return this.#builder(client as never, values as never);
+    return this.#builder(client, values);
   }
 
   /** Builds the statement, once. See {@link DeclaredStatement.buildOn}. */

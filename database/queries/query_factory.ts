@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
+import { recordQuery } from "../session/query_recorder.ts";
 import type { DistSqlRetryOptions } from "../session/retry.ts";
 import { type TransactionClient, withTransaction } from "../session/transaction.ts";
 import { isFlatTransaction } from "../session/transaction_guard.ts";
@@ -180,7 +181,7 @@ export function createQueryFactory<
     defineQuery: (options, fn) => define(getDb, options, fn),
     definePreparedQuery: (options, fn) => define(getDb, options, fn),
     defineStatement: (name, builder, options) =>
-      defineStatementOn(getDb as never, name, builder, options as never) as never,
+      defineStatementOn(getDb as never, name, builder as never, options as never) as never,
   };
 }
 
@@ -197,9 +198,11 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     withQueryMetrics(queryName, fn, { retry, constraints, logInput: logInput ? args : undefined });
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
-    // without savepoints the query's statements belong to the outer transaction alone
-    if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
-    return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
+    return recordQuery(queryName, fn, () => {
+      // without savepoints the query's statements belong to the outer transaction alone
+      if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
+      return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
+    });
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
     return measure(args, async () => await run(await getDb(), args));

@@ -22,7 +22,7 @@ import {
 } from "./transaction_state.ts";
 
 /** Work of a transaction with its client. */
-export type TransactionWork<T> = (tx: never) => Promise<T>;
+export type TransactionWork<T> = (tx: object) => Promise<T>;
 
 /** Properties of a client that its sessions share. */
 export interface ClientTraits {
@@ -123,7 +123,7 @@ export class TransactionSession implements StatementRunner {
   /** Runs the work of the transaction. */
   async start<T>(work: TransactionWork<T>): Promise<T> {
     const tx = this.statements.createTransaction(this, 0);
-    return await this.state.work(() => work(tx as never), () => this.#runText("select 1"));
+    return await this.state.work(() => work(tx), () => this.#runText("select 1"));
   }
 
   async #runText(text: string): Promise<void> {
@@ -175,7 +175,7 @@ export class TransactionSession implements StatementRunner {
       this.#driver.savepoint((driver) =>
         inner.use(() => {
           const session = new TransactionSession(driver, inner, traits, state);
-          return work(traits.createTransaction(session, depth) as never);
+          return work(traits.createTransaction(session, depth));
         })
       )
     );

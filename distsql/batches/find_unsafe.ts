@@ -6,7 +6,7 @@ import {
   SYNTAX_WORDS,
   TIME_FUNCTIONS,
   VOLATILE_FUNCTIONS,
-} from "./known_functions.ts";
+} from "../syntax/known_functions.ts";
 
 const QUERY_WORDS: ReadonlySet<string> = new Set(["SELECT", "TABLE", "WITH", "VALUES"]);
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(["xmin", "xmax", "cmin", "cmax", "ctid"]);

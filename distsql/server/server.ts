@@ -1,7 +1,5 @@
 import { type Backend, type BackendSession, queryRows } from "./backend.ts";
-import { watchBlocked } from "./blocked_watch.ts";
-import { accessDenied, type ConnectionHost } from "./connection.ts";
-import { ConnectionTable } from "./connection_table.ts";
+import { accessDenied, ClientConnection, type ConnectionHost } from "./connection.ts";
 import { openEmbeddedBackend } from "./embedded_backend.ts";
 import { type DistSqlInjection, FaultRegistry, type InjectedFault } from "./faults.ts";
 import { checkIamToken, type DistSqlPrincipal } from "./iam_token.ts";
@@ -15,10 +13,13 @@ import {
   type DistSqlBackend,
   type DistSqlServerOptions,
 } from "./server_options.ts";
-import { SqlError } from "./sql_error.ts";
+import { type ConflictMarker, SqlError } from "./sql_error.ts";
 import { loadStatementParser, type StatementParser } from "./syntax/statements.ts";
 import { prepareDatabase } from "./sys_schema.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
+import type { Session } from "./session.ts";
+import { randomInt } from "node:crypto";
+import type { Socket } from "node:net";
 
 /** Running server. */
 export interface DistSqlServer {
@@ -260,4 +261,110 @@ async function startOn(
     releaseJobs: () => jobs.release(),
     stop: () => stopping ??= stop(),
   };
+}
+
+/** Interval for checking a statement's blockers, in milliseconds. */
+const BLOCK_CHECK_MS = 20;
+
+/**
+ * Watches a statement in autocommit. A transaction that blocks it while it waits for its client
+ * loses with a conflict.
+ *
+ * On the provider nothing waits: the statement in autocommit commits first, and the transaction
+ * fails at its COMMIT.
+ *
+ * @param work Runs SQL outside of the session that may be blocked.
+ * @param sessions The sessions that may block it.
+ * @param processId The session that may be blocked.
+ * @param marker Conflict for the transactions that lose.
+ * @returns A function that ends the watch.
+ */
+function watchBlocked(
+  work: SystemWork,
+  sessions: () => Iterable<Session>,
+  processId: number,
+  marker: ConflictMarker,
+): () => void {
+  let isWatching = true;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  async function breakBlockers(): Promise<void> {
+    const rows = await work((query) => query(`SELECT unnest(pg_blocking_pids(${processId}))`));
+    const blockers = new Set(rows.map(([blocker]) => Number(blocker)));
+    for (const session of sessions()) {
+      if (blockers.has(session.processId) && session.idleInTransactionMs() > 0) {
+        await session.surrender(marker);
+      }
+    }
+  }
+
+  function schedule(): void {
+    timer = setTimeout(async () => {
+      await breakBlockers().catch(() => {});
+      if (isWatching) schedule();
+    }, BLOCK_CHECK_MS);
+  }
+
+  schedule();
+  return function stopWatching(): void {
+    isWatching = false;
+    clearTimeout(timer);
+  };
+}
+
+/** Milliseconds that a transaction which began in the session's last minute may still run (Q). */
+const EXPIRY_GRACE_MS = 300_000;
+
+/** Connections of the server, by their process ids. */
+class ConnectionTable {
+  readonly #byProcessId = new Map<number, ClientConnection>();
+  readonly #lifetimeMs: number;
+  #lastProcessId = 0;
+
+  constructor(lifetimeMs: number) {
+    this.#lifetimeMs = lifetimeMs;
+  }
+
+  get size(): number {
+    return this.#byProcessId.size;
+  }
+
+  all(): ClientConnection[] {
+    return [...this.#byProcessId.values()];
+  }
+
+  sessions(): Session[] {
+    return this.all().flatMap(({ session }) => session ? [session] : []);
+  }
+
+  open(host: ConnectionHost, socket: Socket): void {
+    const connection = new ClientConnection(
+      host,
+      socket,
+      ++this.#lastProcessId,
+      randomInt(2 ** 31),
+    );
+    this.#byProcessId.set(connection.processId, connection);
+    const timers = [
+      setTimeout(() => connection.expire(), this.#lifetimeMs),
+      setTimeout(() => connection.destroy(), this.#lifetimeMs + EXPIRY_GRACE_MS),
+    ];
+    connection.done.finally(() => {
+      timers.forEach((timer) => clearTimeout(timer));
+      this.#byProcessId.delete(connection.processId);
+    });
+  }
+
+  async cancel(processId: number, secretKey: number): Promise<void> {
+    const connection = this.#byProcessId.get(processId);
+    if (!connection || connection.secretKey !== secretKey) return;
+    connection.cancelWait();
+    await connection.session?.cancel();
+  }
+
+  async close(): Promise<void> {
+    const open = this.all();
+    for (const connection of open) connection.destroy();
+    await Promise.all(open.map((connection) => connection.done));
+  }
 }

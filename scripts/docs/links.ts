@@ -3,6 +3,9 @@ import { dirname, join } from "node:path";
 /** Address of the repository's files, in links from outside of it. */
 export const REPOSITORY = "https://github.com/trellis-fn/trellis";
 
+/** Address of the published site, which has a folder for each version. */
+export const SITE = "https://trellis-fn.github.io/trellis/";
+
 /** A link or image of a Markdown text. */
 export interface Link {
   /** Target without the anchor, as written. Empty for a link within the page. */

@@ -24,7 +24,7 @@ export const SECTIONS: readonly Section[] = [
   { title: "Start", paths: ["getting_started.md", "guides/local_development.md"] },
   {
     title: "Tasks",
-    paths: ["build_a_product", "upload_a_file", "roles", "paginate", "invoices", "migrate_safely"]
+    paths: ["build_a_product", "upload_a_file", "paginate", "invoices", "migrate_safely"]
       .map((name) => `tasks/${name}.md`),
   },
   {

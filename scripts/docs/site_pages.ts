@@ -1,5 +1,5 @@
 import { dirname, relative } from "node:path";
-import { REPOSITORY, resolveLink } from "./links.ts";
+import { REPOSITORY, resolveLink, SITE } from "./links.ts";
 import type { Page, Section } from "./pages.ts";
 
 /** A section with its pages. */
@@ -113,14 +113,38 @@ export function addIcon(html: string, base: string): string {
   return html.replace("</head>", `<link ${attributes.join(" ")}></head>`);
 }
 
+/** Name of the page that lists the versions, beside their folders. */
+export const VERSIONS_FILE = "versions.html";
+
+/**
+ * Renders the page that lists the versions of the site.
+ *
+ * @param names Names beside the page. Those that are no versions are left out.
+ * @returns The HTML, or `undefined` without a version.
+ */
+export function renderVersions(names: readonly string[]): string | undefined {
+  const versions = names.filter((name) => /^\d+\.\d+\.\d+$/.test(name))
+    .sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
+  if (versions.length === 0) return undefined;
+  const items = versions.map((version) => `<li><a href="./${version}/">${version}</a></li>`);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Versions of Trellis</title></head>
+<body><h1>Versions</h1><ul>${items.join("")}</ul></body></html>
+`;
+}
+
 /**
  * Renders the configuration of VitePress.
  *
  * @param groups All pages, in order.
  * @param base Path of the site on its host, with slashes around it.
+ * @param version The version that the pages describe.
  * @returns The text of `config.mjs`.
  */
-export function renderSiteConfig(groups: readonly PageGroup[], base: string): string {
+export function renderSiteConfig(
+  groups: readonly PageGroup[],
+  base: string,
+  version: string,
+): string {
   const sidebar = groups.map(({ title, pages }) => ({
     text: title,
     items: pages.map(({ title, path }) => ({
@@ -143,6 +167,13 @@ export function renderSiteConfig(groups: readonly PageGroup[], base: string): st
         { text: "Getting started", link: "/getting_started" },
         { text: "Symbols", link: "/api/index.html", target: "_self" },
         { text: "GitHub", link: REPOSITORY },
+        {
+          text: version,
+          items: [
+            { text: "Changes", link: `${REPOSITORY}/blob/main/CHANGELOG.md` },
+            { text: "All versions", link: `${SITE}${VERSIONS_FILE}` },
+          ],
+        },
       ],
       sidebar: [...sidebar, {
         text: "Symbols",

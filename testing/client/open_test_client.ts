@@ -3,8 +3,7 @@ import process from "node:process";
 import { setTestServices } from "../../core/test_services.ts";
 import { redirectClients } from "../../database/providers/client.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { listJobs } from "../../jobs/job_admin.ts";
-import type { JobDetails } from "../../jobs/job_admin.ts";
+import { type JobDetails, listJobs } from "../../jobs/job_admin.ts";
 import type { RelayResult } from "../../jobs/relay.ts";
 import type { MailMessage } from "../../mail/transports.ts";
 import { setLogOutput } from "../../observability/output.ts";
@@ -14,6 +13,7 @@ import { findLinks } from "../find_links.ts";
 import type {
   TestClient,
   TestClientOptions,
+  TestClock,
   TestMail,
   TestRequest,
   TestResponse,
@@ -24,7 +24,6 @@ import { installTestIssuer } from "./test_jwt.ts";
 import { TestProject } from "./test_project.ts";
 import { createTestSockets } from "./test_sockets.ts";
 import { createApiKey, createTestUser } from "./test_users.ts";
-import { installVirtualDate } from "./virtual_date.ts";
 
 /** Variables of functions that a test does not set. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -230,4 +229,37 @@ function parse(line: string): ErrorLine | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A clock that is ahead of the real one. */
+interface VirtualDate extends TestClock {
+  /** Restores the real clock. */
+  restore(): void;
+}
+
+/**
+ * Replaces `Date` by one that can be moved forward. The embedded database reads its time from it, so
+ * that `now()` in statements moves, too. It is a `Proxy`, because `Date` can also be called without `new`, which a subclass cannot.
+ */
+function installVirtualDate(): VirtualDate {
+  const RealDate = Date;
+  let aheadMs = 0;
+  const now = () => RealDate.now() + aheadMs;
+  const VirtualDate = new Proxy(RealDate, {
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
+    apply: () => new RealDate(now()).toString(),
+    get: (target, name, receiver) => name === "now" ? now : Reflect.get(target, name, receiver),
+  });
+  globalThis.Date = VirtualDate;
+  return {
+    now,
+    advance(ms): void {
+      if (!(ms >= 0)) throw new RangeError(`advance() needs milliseconds of at least 0, got ${ms}`);
+      aheadMs += ms;
+    },
+    restore(): void {
+      globalThis.Date = RealDate;
+    },
+  };
 }

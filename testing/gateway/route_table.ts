@@ -1,5 +1,6 @@
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
+import { decodePercent } from "../../core/http/cookies.ts";
 
 /** A function and its route. */
 export interface LocalRoute {
@@ -43,7 +44,7 @@ export function createRouteTable<R extends Pick<LocalRoute, "method" | "path">>(
         allowed.push(route.method);
         continue;
       }
-      const parameters = names.map((name, i) => [name, decode(found[i + 1])]);
+      const parameters = names.map((name, i) => [name, decodePercent(found[i + 1])]);
       return { route, parameters: parameters.length === 0 ? null : Object.fromEntries(parameters) };
     }
     return { allowed };
@@ -66,12 +67,4 @@ function toPattern(path: string): { pattern: RegExp; names: string[] } {
     return parameter[2] ? "(.+)" : "([^/]+)";
   }).join("/");
   return { pattern: new RegExp(`^${source}/?$`), names };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,5 +1,5 @@
 /** `trellis build` where it cannot read what a function needs from the text of its sources. */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { pickPackages } from "./support/pick_packages.ts";
 import { type ProgramResult, runProgram } from "../../scripts/program.ts";
@@ -48,30 +48,35 @@ async function withProject(fn: (project: Project) => Promise<void>): Promise<voi
   }
 }
 
-/** A query through a client whose configuration is the given code. */
-const PING = `
+/** A query through the client of a module. */
+const ping = (database: string) => `
 import { buildValidatedResponse, defineApiHandler } from "@trellis/fn";
 import { executeRows } from "@trellis/fn/database";
 import { sql } from "@trellis/fn/database/orm";
-import { getDb } from "../../database.ts";
+import { getDb } from "../../${database}.ts";
 export const handler = defineApiHandler({})(async function ping({ context }) {
   return buildValidatedResponse(context, 200, { rows: await executeRows(await getDb(), sql\`select 1\`) });
 });
 `;
 
-const UNREADABLE: Readonly<Record<string, { readonly database: string; readonly place: RegExp }>> =
-  {
-    "a value of the environment": {
-      database: `import { getDrizzleClient } from "@trellis/fn/database";
+const IMPORT = `import { getDrizzleClient } from "@trellis/fn/database";\n`;
+const NAMED = `${IMPORT}
+export const getDb = () => getDrizzleClient({ provider: "serverless-pg", connectionString: "postgres://127.0.0.1:1/d" });
+`;
 
+/** Configurations whose provider is not in their text, and the place that is named. */
+const UNREADABLE: Readonly<Record<string, { readonly database: string; readonly place: string }>> =
+  {
+    variable: {
+      database: `${IMPORT}
 const provider = process.env.PROVIDER as "distsql";
 export const getDb = () => getDrizzleClient({ provider, endpoint: "e.dsql.eu-central-1.on.aws", username: "u" });
 `,
-      place: /src\/database\.ts:4:47: the provider cannot be determined/,
+      place: "4:47",
     },
-    "a call": {
-      database: `import { getDrizzleClient } from "@trellis/fn/database";
-const pick = (): "distsql" => JSON.parse(process.env.CONFIG ?? '"distsql"');
+    call: {
+      database:
+        `${IMPORT}const pick = (): "distsql" => JSON.parse(process.env.CONFIG ?? '"distsql"');
 export const getDb = () =>
   getDrizzleClient({
     provider: pick(),
@@ -79,46 +84,42 @@ export const getDb = () =>
     username: "u",
   });
 `,
-      place: /src\/database\.ts:5:15: the provider cannot be determined/,
+      place: "5:15",
     },
-    "a whole configuration": {
-      database: `import { getDrizzleClient } from "@trellis/fn/database";
-export const getDb = () => getDrizzleClient(JSON.parse(process.env.CONFIG ?? "{}"));
+    whole: {
+      database:
+        `${IMPORT}export const getDb = () => getDrizzleClient(JSON.parse(process.env.CONFIG ?? "{}"));
 `,
-      place: /src\/database\.ts:2:28: the provider cannot be determined/,
+      place: "2:28",
     },
   };
 
-for (const [what, { database, place }] of Object.entries(UNREADABLE)) {
-  Deno.test(`trellis build bundles a function and names the place when the provider is ${what}`, async () => {
-    await withProject(async ({ write, build }) => {
-      await write({ "src/database.ts": database, "src/functions/api/ping.get.ts": PING });
-      const { code, stderr } = await build();
-      assertEquals(code, 0, stderr);
-      assertMatch(stderr, place);
+Deno.test("trellis build bundles functions and names the places where the provider is not in the text", async () => {
+  await withProject(async ({ write, build }) => {
+    const databases = { ...UNREADABLE, named: { database: NAMED } };
+    await write(Object.fromEntries(
+      Object.entries(databases).flatMap(([name, { database }]) => [
+        [`src/${name}.ts`, database],
+        [`src/functions/api/${name}.get.ts`, ping(name)],
+      ]),
+    ));
+    const { code, stderr } = await build();
+    assertEquals(code, 0, stderr);
+    for (const [name, { place }] of Object.entries(UNREADABLE)) {
+      assertStringIncludes(stderr, `src/${name}.ts:${place}: the provider cannot be determined`);
+      const fn = name[0].toUpperCase() + name.slice(1);
       assertStringIncludes(
         stderr,
-        "The installed drivers of branching-pg, distsql, postgres, serverless-pg are bundled into Ping. ",
+        `The installed drivers of branching-pg, distsql, postgres, serverless-pg are bundled into ${fn}. `,
       );
-      // the setting answers the question
-      await write({
-        "trellis.config.ts": `export default { build: { databaseProviders: ["serverless-pg"] } };`,
-      });
-      assertEquals((await build()).stderr.includes("cannot be read"), false);
-    });
-  });
-}
-
-Deno.test("trellis build says nothing of the provider when the sources name it", async () => {
-  await withProject(async ({ write, build }) => {
+    }
+    assertEquals(/named\.ts|\bNamed\b/.test(stderr), false, stderr);
+    // the setting answers the question
     await write({
-      "src/database.ts": `import { getDrizzleClient } from "@trellis/fn/database";
-export const getDb = () => getDrizzleClient({ provider: "serverless-pg", connectionString: "postgres://127.0.0.1:1/d" });
-`,
-      "src/functions/api/ping.get.ts": PING,
+      "trellis.config.ts": `export default { build: { databaseProviders: ["serverless-pg"] } };`,
     });
-    const { code, stderr } = await build();
-    assertEquals([code, stderr.includes("cannot be read")], [0, false], stderr);
+    const { stderr: answered } = await build();
+    assertEquals(answered.includes("cannot be determined"), false, answered);
   });
 });
 
@@ -128,7 +129,7 @@ Deno.test("trellis build says what to install when a named provider lacks its pa
       "src/database.ts": `import { getDrizzleClient } from "@trellis/fn/database";
 export const getDb = () => getDrizzleClient({ provider: "branching-pg", connectionString: "postgres://127.0.0.1:1/d" });
 `,
-      "src/functions/api/ping.get.ts": PING,
+      "src/functions/api/ping.get.ts": ping("database"),
     });
     const { code, stdout } = await build();
     assertEquals(code, 1);

@@ -3,21 +3,24 @@ import { join } from "node:path";
 import { DATABASE_PACKAGES, makeConsumer } from "./support/package.ts";
 import { pickPackages } from "./support/pick_packages.ts";
 import { runProgram } from "../../scripts/program.ts";
+import { readTurn } from "../../scripts/try_templates.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const installed = await pickPackages(DATABASE_PACKAGES);
 
-/** TypeScript 5.9 and 7 always; 6 and the second way to resolve modules with `TRELLIS_FULL_TESTS=1`. */
-const MATRIX: [Tool, "nodenext" | "bundler"][] = [
-  ["typescript59", "nodenext"],
-  ["typescript7", "bundler"],
-  ...(IS_FULL
-    ? [["typescript59", "bundler"], ["typescript6", "nodenext"], ["typescript6", "bundler"], [
-      "typescript7",
-      "nodenext",
-    ]]
-    : []) as [Tool, "nodenext" | "bundler"][],
+type Combination = readonly [Tool, "nodenext" | "bundler"];
+
+/** TypeScript 5.9 and 7 take turns: the number of commits chooses one. */
+const BY_TURN: readonly Combination[] = [["typescript59", "nodenext"], ["typescript7", "bundler"]];
+/** All combinations, with `TRELLIS_FULL_TESTS=1`. */
+const ALL: readonly Combination[] = [
+  ...BY_TURN,
+  ["typescript59", "bundler"],
+  ["typescript6", "nodenext"],
+  ["typescript6", "bundler"],
+  ["typescript7", "nodenext"],
 ];
+const MATRIX = IS_FULL ? ALL : [BY_TURN[await readTurn() % BY_TURN.length]];
 
 /** What the strictest projects set. */
 const STRICT = {

@@ -111,7 +111,7 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
       /failed compat: 0002_name.sql:1: ALTER TABLE notes RENAME title TO name\n/,
     );
     assertStringIncludes(text, "breaks listNotes (src/queries/notes.ts:");
-    assertStringIncludes(text, "Not run: plan.");
+    assertStringIncludes(text, "\nThe stage is unchanged.\n");
     await Deno.remove(file);
     assertEquals((await listTitles()).includes("posted"), true);
   });

@@ -48,7 +48,7 @@ export async function hasPython(): Promise<boolean> {
  * @returns What it printed.
  * @throws {Error} If it failed.
  */
-async function run(program: string, args: readonly string[], cwd?: string): Promise<string> {
+export async function run(program: string, args: readonly string[], cwd?: string): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(program, { args: [...args], cwd })
     .output();
   const [text, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
@@ -57,7 +57,10 @@ async function run(program: string, args: readonly string[], cwd?: string): Prom
 }
 
 /** Makes a folder of the cache, unless it is there: another run sees it whole or not at all. */
-async function prepare(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+export async function prepare(
+  name: string,
+  fill: (folder: string) => Promise<void>,
+): Promise<string> {
   const folder = join(CACHE, name);
   if (existsSync(folder)) return folder;
   const draft = await Deno.makeTempDir({ dir: CACHE, prefix: `${name}-` });
@@ -69,11 +72,11 @@ async function prepare(name: string, fill: (folder: string) => Promise<void>): P
   return folder;
 }
 
-/** Installs the emulator. Returns its Python. */
-async function installEmulator(): Promise<string> {
-  const folder = await prepare(`trellis-${PACKAGE.replace("==", "-")}`, async (draft) => {
+/** Installs packages of PyPI into an environment of their own. Returns its Python. */
+export async function installPython(...packages: readonly string[]): Promise<string> {
+  const folder = await prepare(`trellis-${packages[0].replace("==", "-")}`, async (draft) => {
     await run("python3", ["-m", "venv", draft]);
-    const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
+    const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...packages];
     await run(join(draft, "bin/python3"), pip);
   });
   return join(folder, "bin/python3");
@@ -161,7 +164,7 @@ async function readSome(connection: Deno.Conn): Promise<Uint8Array> {
  * @throws {Error} If it could not be installed or does not start.
  */
 export async function startEmulator(work: string): Promise<Emulator> {
-  const [python, providers] = await Promise.all([installEmulator(), installProviders()]);
+  const [python, providers] = await Promise.all([installPython(PACKAGE), installProviders()]);
   const { cert, key, authority } = await createCertificate(work);
   const log = join(work, "emulator.log");
   // Lambda's runtimes have the AWS clients; functions are unpacked beside them

@@ -14,6 +14,8 @@ const HEALTH = "src/functions/api/health.get.ts";
 interface Session {
   /** Settles when the functions are replaced, or when the process has ended. */
   readonly started: Promise<void>;
+  /** Settles with the exit code when the process ends. */
+  readonly ended: Promise<number>;
   text(): string;
   /** Sends a signal, unless it has ended. Returns the exit code. */
   stop(signal: Deno.Signal): Promise<number>;
@@ -30,18 +32,19 @@ function startSession({ startTrellis }: Suite): Session {
     }
   });
   let hasEnded = false;
-  const ended = Promise.all([child.status, ...read, child.stdin.close().catch(() => {})]);
+  const ended = Promise.all([child.status, ...read, child.stdin.close().catch(() => {})])
+    .then(([{ code }]) => code);
   ended.then(() => {
     hasEnded = true;
     started.resolve();
   });
   return {
     started: started.promise,
+    ended,
     text: () => text,
-    async stop(signal): Promise<number> {
+    stop(signal): Promise<number> {
       if (!hasEnded) child.kill(signal);
-      const [{ code }] = await ended;
-      return code;
+      return ended;
     },
   };
 }
@@ -92,7 +95,8 @@ testOnEmulator("calls of a stage run here, and a kill leaves its deployed code",
     const { code, text } = await trellis("deploy --stage dev --yes");
     assertEquals(code, 0, text);
     assertStringIncludes(text, "functions restored after trellis dev --stage");
-    assertEquals(await session.stop("SIGTERM"), 3, session.text());
+    // it notices when its present request for messages ends
+    assertEquals(await session.ended, 3, session.text());
     assertEquals(await readRelease(), "first");
   });
 

@@ -11,10 +11,10 @@ import { sql } from "../../database/orm.ts";
 import { type PlainSql, sql as plain } from "../../database/session/plain_sql.ts";
 import { runSqlRows } from "../../database/session/run_sql.ts";
 import { withTransaction } from "../../database/session/transaction.ts";
+import { JobClaimer } from "../../jobs/job_claimer.ts";
 import {
   buildClaim,
   type ClaimOptions,
-  JobClaimer,
   seekName,
   selectByIds,
   selectNextOfGroup,
@@ -23,6 +23,7 @@ import {
 import { defineJob } from "../../jobs/define_job.ts";
 import { buildInsert } from "../../jobs/enqueue.ts";
 import { buildDead, buildFinish, buildRelease, buildRetry } from "../../jobs/finish.ts";
+import { buildProbe, seekLimited, selectLimited } from "../../jobs/limits.ts";
 import { createJobRow, JOB_SHARDS } from "../../jobs/job_row.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
 import { buildGauges, buildRemoveOld, buildTakeDue } from "../../jobs/relay.ts";
@@ -37,6 +38,11 @@ const GROUPED = 500;
 const FEW = 7;
 
 const declare = (name: string) => defineJob({ name, schema: z.number() })(() => {});
+const limited = defineJob({
+  name: "limited",
+  schema: z.number(),
+  limit: { concurrency: 100, perKey: { key: String, concurrency: 2 } },
+})(() => {});
 const [job, few, none] = ["index", "few", "none"].map(declare);
 
 /** Fills the table. */
@@ -46,14 +52,14 @@ async function fillTable(db: DrizzleClient): Promise<void> {
     count: number,
     state: string,
     dueAt: string,
-    { group = "null", name = "index" } = {},
+    { group = "null", name = "index", shard = `n % ${JOB_SHARDS}`, key = "null" } = {},
   ): Promise<void> {
     const isFinished = ["done", "dead", "cancelled"].includes(state);
     await db.execute(sql.raw(
       `insert into trellis_jobs (id, name, payload, state, shard, group_key, position, enqueued_at, run_at,
-        due_at, attempts, fence, finished_at)
-      select gen_random_uuid(), '${name}', '1', '${state}', n % ${JOB_SHARDS}, ${group}, n, now(),
-        now() - interval '1 minute', ${dueAt}, 1, 1, ${isFinished ? "now()" : "null"}
+        due_at, attempts, fence, finished_at, limit_key)
+      select gen_random_uuid(), '${name}', '1', '${state}', ${shard}, ${group}, n, now(),
+        now() - interval '1 minute', ${dueAt}, 1, 1, ${isFinished ? "now()" : "null"}, ${key}
       from generate_series(1, ${count}) n`,
     ));
   }
@@ -65,6 +71,13 @@ async function fillTable(db: DrizzleClient): Promise<void> {
   await fill(WAITING / 2, "queued", "now() + interval '1 hour'");
   await fill(20, "running", "now() + interval '1 minute'");
   await fill(GROUPED, "queued", "now() - interval '1 second'", { group: "'g'" });
+  // a key whose places are taken has many jobs, and many keys have jobs that run later
+  const full = { name: "limited", key: "md5('full')::uuid" };
+  await fill(2, "running", "now() + interval '1 minute'", { ...full, shard: "21" });
+  await fill(WAITING, "queued", "now()", { ...full, shard: "24" });
+  const each = { name: "limited", key: "md5(n::text)::uuid" };
+  await fill(WAITING, "queued", "now() + interval '1 hour'", { ...each, shard: "21" });
+  await fill(FEW, "queued", "now()", { ...each, shard: "24" });
   // the last of all that are due
   await fill(FEW, "queued", "now()", { name: "few" });
   await db.execute(sql`analyze trellis_jobs`);
@@ -189,10 +202,32 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
       assert(read <= 3 * Math.max(returned, 1), `${read} rows read, ${returned} returned`);
     });
   }
+  const sought = await seekLimited(limited);
+  const claimLimited = (before: boolean) =>
+    buildClaim(
+      selectLimited(sought, { ...claim, before, from: "80000000-0000-0000-0000-000000000000" }),
+      { jobs: [limited], clock: undefined },
+    );
+  /** Statements of limits. They read a few rows for each key: of the jobs of a full one only the first. */
+  const ofLimits: readonly [name: string, statement: PlainSql][] = [
+    ["leasing jobs of keys with a free place", claimLimited(false)],
+    ["leasing jobs of the other keys", claimLimited(true)],
+    ["looking for names with a free place", buildProbe([sought], undefined)],
+  ];
+  let found = 0;
+  for (const [name, statement] of ofLimits) {
+    await test.step(name, async () => {
+      const { types, read, returned } = await explain(db, statement);
+      assertEquals(types.filter((type) => type === "Seq Scan"), []);
+      assert(read <= 10 * FEW, `${read} rows read`);
+      found += returned;
+    });
+  }
+  assertEquals(found, FEW + 1);
   await test.step("the gauges read the jobs that wait longest and the dead ones", async () => {
     const { types, read } = await explain(db, buildGauges(names, undefined));
     assertEquals(types.filter((type) => type === "Seq Scan"), []);
-    assert(read <= 24 * 20 * names.length + 50, `${read} rows read`);
+    assert(read <= 30 * 20 * names.length + 50, `${read} rows read`);
   });
   await closeDrizzleClient(config);
 }
@@ -241,7 +276,7 @@ async function checkRenewal(small: DatabaseConfig): Promise<void> {
     random: () => 0,
   });
   async function countScans(claims: number): Promise<number> {
-    for (let n = 0; n < claims; n++) await claimer.claimDue(1);
+    for (let n = 0; n < claims; n++) await claimer.claimDue(() => 1);
     await smallDb.execute(sql`select pg_stat_force_next_flush()`);
     const [{ scans }] = await executeRows<{ scans: unknown }>(
       smallDb,

@@ -3,7 +3,7 @@ import { checkSync } from "recheck";
 import { redactValue } from "../../observability/mod.ts";
 import { redactText } from "../../observability/redact_text.ts";
 import { REDACTED } from "../../observability/redacted.ts";
-import { KNOWN_TOKEN } from "../../observability/known_tokens.ts";
+import { KNOWN_TOKEN } from "../../observability/redact_text.ts";
 import { isSensitiveKey } from "../../observability/sensitive_names.ts";
 
 const SENSITIVE_KEYS = [

@@ -6,6 +6,7 @@ import {
   RAW_DOCS,
   renderLlmsTxt,
   renderSiteConfig,
+  renderVersions,
   toSitePage,
 } from "../../scripts/docs/site_pages.ts";
 import { writeSiteSources } from "../../scripts/docs_site.ts";
@@ -48,10 +49,18 @@ Deno.test("renderLlmsTxt() lists each page with its summary", () => {
 });
 
 Deno.test("renderSiteConfig() puts each page into the sidebar, and sets the base", () => {
-  const config = renderSiteConfig(GROUPS, "/trellis/");
+  const config = renderSiteConfig(GROUPS, "/trellis/", "1.2.3");
+  assertStringIncludes(config, '"text": "1.2.3"');
   assertStringIncludes(config, '"link": "/guides/a"');
   assertStringIncludes(config, '"base": "/trellis/"');
   assertStringIncludes(config, '"href": "/trellis/favicon.svg"');
+});
+
+Deno.test("renderVersions() lists the versions, the newest first", () => {
+  const names = ["1.9.0", "index.html", "1.10.0", ".git", "0.1.0", "next"];
+  const links = renderVersions(names)?.match(/(?<=href="\.\/)[^"]+/g);
+  assertEquals(links, ["1.10.0/", "1.9.0/", "0.1.0/"]);
+  assertEquals(renderVersions(["next"]), undefined);
 });
 
 Deno.test("addIcon() links the icon, so that browsers do not request another one", () => {

@@ -24,8 +24,8 @@ Deno.test("workflows pin every action by the commit of a release", () => {
 
 Deno.test("the publish workflow protects every job that publishes, and takes tags of main alone", () => {
   const jobs = readJobs(read("publish.yml"));
-  assertEquals([...jobs.keys()], ["test", "jsr", "npm", "release"]);
-  for (const name of ["jsr", "npm", "release"]) {
+  assertEquals([...jobs.keys()], ["test", "jsr", "npm", "release", "docs"]);
+  for (const name of ["jsr", "npm", "release", "docs"]) {
     assertStringIncludes(jobs.get(name)!, "    environment: release");
   }
   assertStringIncludes(
@@ -33,7 +33,7 @@ Deno.test("the publish workflow protects every job that publishes, and takes tag
     'git merge-base --is-ancestor "$GITHUB_SHA" refs/remotes/origin/main',
   );
   for (const [name, job] of jobs) {
-    if (name !== "test") assertMatch(job, /needs: .*\b(?:test|npm)\b/);
+    if (name !== "test") assertMatch(job, /needs: .*\b(?:test|npm|release)\b/);
   }
 });
 

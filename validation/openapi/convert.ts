@@ -47,7 +47,7 @@ const NOT_JSON: Readonly<Record<string, string>> = {
  * A schema as JSON Schema 2020-12 for a document about HTTP. Other than zod's own conversion, an object that drops what it
  * does not know is open in both directions, so that a schema is the same in requests and answers; a default that is computed again
  * for each request is left out; dates are texts; whole numbers have the format that holds them; a literal of a boolean is a boolean, with
- * `x-const`, because generators of other languages have no enums of booleans.
+ * `x-const`, because generators of other languages have no enums of booleans, and neither a type of `null` alone.
  *
  * @param schema The schema.
  * @param options Direction and names.
@@ -93,6 +93,13 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
         break;
       case "literal":
         describeLiteral(jsonSchema);
+        break;
+      case "null":
+        // beside other types it makes them nullable
+        if (!/^(?:any|one)Of$/.test(String(path.at(-2)))) {
+          delete jsonSchema.type;
+          jsonSchema["x-const"] = null;
+        }
         break;
       case "union":
         if ("discriminator" in def) {

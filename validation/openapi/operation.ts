@@ -93,10 +93,28 @@ const ETAG = { description: "The version of the body", required: true, schema: {
 const IF_NONE_MATCH = describeCondition("If-None-Match", "The ETag that the client has");
 const IF_MATCH = describeCondition("If-Match", "The ETag of the version that the client has read");
 
+const RANGE = describeCondition("Range", "The bytes to send: bytes=0-1023");
+const IF_RANGE = describeCondition(
+  "If-Range",
+  "The ETag or Last-Modified of the part that the client has: the whole body is sent if it has changed",
+);
+const BYTES = { "*/*": { schema: { type: "string", format: "binary" } } };
+const ACCEPT_RANGES = {
+  "Accept-Ranges": { required: false, schema: { type: "string", const: "bytes" } },
+};
+const CONTENT_RANGE = {
+  "Content-Range": {
+    description: "The bytes that were sent, and the size of the whole: bytes 0-1023/4096",
+    required: true,
+    schema: { type: "string" },
+  },
+};
+
 function getParameters(
   method: string,
   path: string,
-  { pathSchema, querySchema, headers, cookies, idempotency, openapi, etag }: RegisteredOperation,
+  { pathSchema, querySchema, headers, cookies, idempotency, openapi, etag, hasRanges }:
+    RegisteredOperation,
   operationId: string,
   context: OperationContext,
 ): Record<string, unknown>[] {
@@ -139,6 +157,7 @@ function getParameters(
     ...inHeaders,
     ...(etag && isRead(method) && !hasHeader("if-none-match") ? [IF_NONE_MATCH] : []),
     ...(etag === "version" && !isRead(method) && !hasHeader("if-match") ? [IF_MATCH] : []),
+    ...(hasRanges && method === "get" ? [RANGE, IF_RANGE] : []),
     ...(idempotency?.isHeader && !hasKeyHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
     ...describe(cookies, "cookie", "Cookie"),
   ];
@@ -266,11 +285,18 @@ function getResponses(
       { required: isRequired, ...describeField(schema) },
     ]);
     if (hasTag && status === 200) sent.unshift(["ETag", ETAG]);
+    const isRanged = operation.hasRanges && method === "get" && status === 200;
+    const headers = { ...Object.fromEntries(sent), ...isRanged && ACCEPT_RANGES };
+    const content = body ? jsonContent(body) : isRanged ? BYTES : undefined;
     all[status] = {
       description: descriptions[status] || getTitle(status),
-      ...(sent.length > 0 && { headers: Object.fromEntries(sent) }),
-      ...(body && { content: jsonContent(body) }),
+      ...(Object.keys(headers).length > 0 && { headers }),
+      ...(content && { content }),
     };
+    if (!isRanged) continue;
+    const part = { ...headers, ...CONTENT_RANGE };
+    all[206] = { description: getTitle(206), headers: part, content: BYTES };
+    all[416] = { description: "Range Not Satisfiable", headers: CONTENT_RANGE };
   }
   return all;
 }

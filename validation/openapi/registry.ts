@@ -74,6 +74,8 @@ export interface RegisteredOperation {
   readonly openBodies?: ReadonlySet<number>;
   /** What the `ETag` of responses is made of, if the handler answers conditional requests. */
   readonly etag?: "body" | "version";
+  /** True if the handler answers range requests. */
+  readonly hasRanges?: boolean;
   /** True if requests are limited. */
   readonly isRateLimited?: boolean;
   /** True if the option `errorBody` replaces the bodies of errors. */

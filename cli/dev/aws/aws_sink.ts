@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ForbiddenError } from "../../../errors/http_errors.ts";
-import { escapeHtml } from "../../openapi/escape_html.ts";
+import { escapeHtml } from "../../../core/http/escape_html.ts";
 
 /** A message attribute. */
 export interface SentAttribute {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { allowReconfiguration } from "../../../auth/session_auth.ts";
 import type { LambdaContext } from "../../../core/http/lambda.ts";
@@ -14,7 +14,7 @@ import type { Route } from "../../../router/define_router.ts";
 import { importFile } from "../../discovery/import_file.ts";
 import { BuildError, toLoadError } from "../../sources/build_error.ts";
 import { bundleFunction } from "../../sources/local_bundle.ts";
-import { getStamp, type Inputs, isChanged } from "../../sources/file_stamps.ts";
+import { type Inputs, isChanged, stampFolders } from "../../sources/file_stamps.ts";
 
 /** A loaded function. */
 export interface LoadedFunction {
@@ -239,15 +239,4 @@ export class FunctionStore {
     }
     return all;
   }
-}
-
-function stampFolders(folder: string): Inputs {
-  const found: Inputs = new Map([[folder, getStamp(folder)]]);
-  if (!existsSync(folder)) return found;
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isDirectory()) continue;
-    const path = join(entry.parentPath, entry.name);
-    found.set(path, getStamp(path));
-  }
-  return found;
 }

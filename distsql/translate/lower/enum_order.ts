@@ -1,15 +1,18 @@
 import { Buffer } from "node:buffer";
 import {
-  type DeclaredColumn,
   type DeclaredEnum,
   type DeclaredSchema,
   type DeclaredTable,
-  type DeclaredView,
   getKey,
 } from "../../schema/declared_schema.ts";
 import { readPart } from "../../schema/read_object.ts";
+import {
+  STABLE_FUNCTIONS,
+  TIME_FUNCTIONS,
+  VOLATILE_FUNCTIONS,
+} from "../../syntax/known_functions.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
-import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
+import type { StatementReader } from "../../../sql/statement_reader.ts";
 import type { StatementTranslation } from "../context/translation.ts";
 import type { Lowering } from "./lowered.ts";
 
@@ -21,15 +24,24 @@ export interface OrderUse {
   readonly what: string;
 }
 
-type Range = readonly [from: number, to: number];
-
 /** Statements that only read: another order of their rows changes nothing. */
 const READS: ReadonlySet<string> = new Set(["SELECT", "VALUES", "EXPLAIN", "TABLE", "("]);
 const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
-const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 /** Functions that select by the order of their arguments. */
 const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);
+/** Aggregates and window functions whose result is no enum. */
+const COUNTS: ReadonlySet<string> = new Set([
+  "avg",
+  "count",
+  "rank",
+  "row_number",
+  "string_agg",
+  "sum",
+]);
+/** Functions whose result may be an enum if an argument is one. */
+const POLYMORPHIC =
+  /^(?:array_(?:append|cat|fill|prepend|remove|replace)|trim_array|unnest|jsonb?_\w*populate\w*)$/;
 /** Keywords that cannot be an alias or column without quotes. */
 const RESERVED: ReadonlySet<string> = keywordSet(`
   ALL ANALYSE ANALYZE AND ANY AS ASC BETWEEN BY CASE CHECK COLLATE CONSTRAINT CREATE
@@ -40,21 +52,6 @@ const RESERVED: ReadonlySet<string> = keywordSet(`
   SELECT SET SIMILAR SOME SYMMETRIC TABLE THEN TO UNION UNIQUE UPDATE USING VALUES
   VIEW WHEN WHERE WINDOW WITH WITHIN
 `);
-/** Keywords and symbols that end a comparison. */
-const BOUNDS: ReadonlySet<string> = new Set(
-  [...RESERVED, ",", ";", ":=", "=>", ...EQUALITY].filter((word) =>
-    !["ALL", "ANY", "SOME", "COLLATE", "FILTER", "OVER"].includes(word)
-  ),
-);
-const CONSTANTS: ReadonlySet<string> = keywordSet(`
-  ARRAY NULL TRUE FALSE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP
-  CURRENT_USER
-`);
-/** Words before a table, and before a value that is only compared for equality. */
-const BEFORE_OTHERS: ReadonlySet<string> = new Set(["FROM", "JOIN", "CASE", ...EQUALITY]);
-/** Words after a value that is only compared for equality, or that a cast changes. */
-const AFTER_OTHERS: ReadonlySet<string> = new Set(["IS", "IN", "::", ...EQUALITY]);
-const OPERATORS: ReadonlySet<string> = new Set(["+", "-", "*", "/", "%", "^", "||", "->", "->>"]);
 const SORT_ENDS: ReadonlySet<string> = keywordSet(`
   LIMIT OFFSET FETCH FOR UNION INTERSECT EXCEPT RETURNING ROWS RANGE GROUPS ) ;
 `);
@@ -67,18 +64,16 @@ export function hasTextOrder({ labels }: DeclaredEnum): boolean {
   );
 }
 
-/** Names of a statement, and the enums that they may stand for. */
+/** What is known of the names in a statement. */
 interface Names {
-  /** Columns that the statement may name. */
-  readonly columns: readonly DeclaredColumn[];
-  /** Output names of the statement, and of views that it reads. */
-  readonly aliases: ReadonlySet<string>;
-  /** Enums that a value of an unknown type may have. */
+  /** Columns that are no enum in any table. */
+  readonly others: ReadonlySet<string>;
+  /** Enums of the tables and types that the statement names. */
   readonly possible: readonly DeclaredEnum[];
 }
 
 /**
- * Reads the names of a statement.
+ * Reads the names of a statement. The columns of views can have any name and type.
  *
  * @param only Table whose columns a definition names.
  */
@@ -89,30 +84,23 @@ function readNames(
 ): Names {
   const named = new Set<string>();
   for (let at = 0; at < reader.size; at++) if (reader.isName(at)) named.add(readPart(reader, at));
-  const all = [...state.tables.values()];
-  const views = [...state.views.values()].filter(({ name }) => named.has(name));
+  const readsView = [...state.views.values()].some(({ name }) => named.has(name));
+  const tables = [...state.tables.values()];
   const used = [
-    ...all.filter((table) => table === only || named.has(table.name)),
-    ...views.flatMap((view) => listTables(state, view)),
-  ].flatMap(({ columns }) => columns);
-  const texts = only === undefined
-    ? [reader, ...views.map(({ text }) => parseStatement(text))]
-    : [];
-  return {
-    columns: (only === undefined ? all : [only]).flatMap(({ columns }) => columns),
-    aliases: new Set(texts.flatMap(listAliases)),
-    possible: [...state.enums].filter(([key, { name }]) =>
-      named.has(name) || used.some((column) => column.enum === key)
-    ).map(([, type]) => type),
-  };
-}
-
-/** Returns the tables that a view reads, also through other views. */
-function listTables(state: DeclaredSchema, { sources }: DeclaredView): DeclaredTable[] {
-  return sources.flatMap(({ relation }) => {
-    const view = state.views.get(relation);
-    return view === undefined ? state.tables.get(relation) ?? [] : listTables(state, view);
-  });
+    ...tables.filter(({ name }) => named.has(name)),
+    ...only === undefined ? [] : [only],
+  ];
+  const possible = [...state.enums.values()].filter((type) =>
+    readsView || named.has(type.name) ||
+    used.some(({ columns }) => columns.some((column) => column.enum === getKey(type)))
+  );
+  const columns = (only === undefined ? tables : [only]).flatMap(({ columns }) => columns);
+  const hidden = new Set([
+    ...columns.filter((column) => column.enum !== undefined).map(({ name }) => name),
+    ...only === undefined ? listAliases(reader) : [],
+  ]);
+  const others = columns.map(({ name }) => name).filter((name) => !readsView && !hidden.has(name));
+  return { others: new Set(others), possible };
 }
 
 function isKeyword(reader: StatementReader, at: number): boolean {
@@ -138,32 +126,58 @@ export function listAliases(reader: StatementReader): string[] {
   return aliases;
 }
 
-/** Returns the comparison around an operator, with both operands. */
-function findComparison(reader: StatementReader, at: number): Range {
-  const isBetween = reader.is(at, "BETWEEN");
-  let from = isBetween && reader.is(at - 1, "NOT") ? at - 1 : at;
-  for (let depth = 0; from > 0; from--) {
-    const key = reader.key(from - 1);
-    if (key === ")" || key === "]") depth++;
-    else if ((key === "(" || key === "[") && depth-- === 0) break;
-    else if (depth === 0 && BOUNDS.has(key)) break;
-  }
-  let to = isBetween ? reader.findEnd("AND", at) + 1 : at + 1;
-  while (to < reader.size && ![")", "]"].includes(reader.key(to)) && !reader.isOneOf(to, BOUNDS)) {
-    to = reader.next(to);
-  }
-  return [from, Math.min(to, reader.size)];
-}
-
-/** Checks for a number, which is never an enum. */
 function isNumber(reader: StatementReader, at: number): boolean {
   return reader.token(at)?.kind === "number";
 }
 
+/** Checks whether a value that begins at a position is certainly no enum. */
+function isOther(reader: StatementReader, at: number, { others, possible }: Names): boolean {
+  if (isNumber(reader, at)) return true;
+  const nameEnd = reader.nameEnd(at);
+  const isCall = nameEnd > at && reader.is(nameEnd, "(");
+  // the last cast decides
+  let type: string | undefined;
+  let end = nameEnd === at || isCall ? reader.next(nameEnd) : nameEnd;
+  for (; reader.is(end, "::"); end = reader.nameEnd(end + 1)) {
+    type = readPart(reader, reader.nameEnd(end + 1) - 1);
+  }
+  if (type !== undefined) return !possible.some(({ name }) => name === type);
+  if (nameEnd === at || isKeyword(reader, at)) return false;
+  const name = readPart(reader, nameEnd - 1);
+  return isCall ? returnsOther(name) : others.has(name);
+}
+
+function returnsOther(name: string): boolean {
+  return COUNTS.has(name) || TIME_FUNCTIONS.has(name) || VOLATILE_FUNCTIONS.has(name) ||
+    STABLE_FUNCTIONS.has(name) && !POLYMORPHIC.test(name);
+}
+
+/** Returns the start of the value that ends before a position. */
+function findStart(reader: StatementReader, end: number): number {
+  let at = end - 1;
+  while (reader.is(at, ")") || reader.is(at, "]")) {
+    const close = at;
+    do at--; while (at > 0 && reader.next(at) !== close + 1);
+    if (reader.isName(at - 1) && !isKeyword(reader, at - 1)) at--;
+  }
+  while (reader.is(at - 1, ".")) at -= 2;
+  return reader.is(at - 1, "::") ? findStart(reader, at - 1) : at;
+}
+
+/** Checks whether a sort key is certainly no enum: by its beginning, or by the results of CASE. */
+function isOtherKey(reader: StatementReader, [from, to]: [number, number], names: Names): boolean {
+  if (!reader.is(from, "CASE")) return !isNumber(reader, from) && isOther(reader, from, names);
+  for (let at = from; at < to; at++) {
+    const isResult = reader.is(at, "THEN") || reader.is(at, "ELSE");
+    if (isResult && !isOther(reader, at + 1, names)) return false;
+  }
+  return true;
+}
+
 /**
- * Finds what may use the order of an enum's labels: `<` and similar operators, BETWEEN, ORDER BY,
- * `min()` and `greatest()`, on a value that is an enum or of unknown type in a statement that reads
- * one.
+ * Finds what may use the order of an enum's labels: `<` and similar operators, BETWEEN, ORDER BY, `min()` and
+ * `greatest()`, in a statement that names an enum or a table with one. PostgreSQL compares an enum only with values of
+ * the same type, so that one operand of another type is enough to exclude it.
  *
  * @param reader The statement.
  * @param state Declarations before it.
@@ -176,93 +190,36 @@ export function findOrderUses(
   table?: DeclaredTable,
 ): readonly OrderUse[] {
   const names = readNames(reader, state, table);
-  // a number in ORDER BY is the place of an output
-  const outputs = names.possible.filter((type) => namesColumn(reader, type, names));
   const uses: OrderUse[] = [];
-
-  function add(
-    what: string,
-    [from, to]: Range,
-    types: readonly DeclaredEnum[] = findEnums(reader, [from, to], names),
-  ): void {
-    if (types.length > 0) {
-      uses.push({ types: [...new Set(types)], what: `${what}${reader.text(from, to)}` });
-    }
-  }
-
+  const add = (from: number, to: number) =>
+    uses.push({ types: names.possible, what: reader.text(from, to) });
   for (let at = 0; at < reader.size && names.possible.length > 0; at++) {
     const key = reader.key(at);
     if (ORDERING.has(key) || key === "BETWEEN") {
-      if (isNumber(reader, at - 1) || isNumber(reader, at + 1)) continue;
-      const hasCase = reader.is(at - 1, "END") || reader.is(at + 1, "CASE");
-      add("", findComparison(reader, at), hasCase ? names.possible : undefined);
+      const start = findStart(reader, key === "BETWEEN" && reader.is(at - 1, "NOT") ? at - 1 : at);
+      const after = reader.skip(at + 1, "SYMMETRIC");
+      if (isOther(reader, start, names) || isOther(reader, after, names)) continue;
+      add(start, reader.next(reader.nameEnd(after)));
     } else if (reader.is(at, "ORDER", "BY")) {
       for (const [from, to] of listSortKeys(reader, at)) {
-        const isPlace = to === from + 1 && isNumber(reader, from);
-        add("ORDER BY ", [from, to], isPlace ? outputs : undefined);
+        if (!isOtherKey(reader, [from, to], names)) add(at, to);
       }
     } else if (EXTREMES.has(key) && reader.is(at + 1, "(") && !reader.is(at - 1, ".")) {
-      add(key.toLowerCase(), [at + 1, reader.next(at + 1)]);
+      const args = reader.listIn(at + 1);
+      if (!args.some(([from]) => isOther(reader, from, names))) add(at, reader.next(at + 1));
     }
   }
   return uses;
 }
 
-/** Checks whether a statement names a column of an enum, or reads all columns. */
-function namesColumn(reader: StatementReader, type: DeclaredEnum, { columns }: Names): boolean {
-  const own = columns.filter((column) => column.enum === getKey(type)).map(({ name }) => name);
-  for (let at = 0; at < reader.size; at++) {
-    if (reader.is(at, "*") && !reader.is(at - 1, "(")) return true;
-    if (reader.isName(at) && own.includes(readPart(reader, at))) return true;
-  }
-  return false;
-}
-
 /** Returns the expressions of the ORDER BY at a position, without direction and NULLS. */
-function listSortKeys(reader: StatementReader, at: number): Range[] {
+function listSortKeys(reader: StatementReader, at: number): [number, number][] {
   let end = reader.size;
   for (let open = 0; open < at; open++) {
     if (reader.key(open) === "(" && reader.closing(open) > at) end = reader.closing(open);
   }
   return reader.list(at + 2, reader.findEnd(SORT_ENDS, at + 2, end))
-    .map(([from, to]): Range => [from, reader.findEnd(SORT_KEY_ENDS, from, to)]);
-}
-
-/**
- * Returns the enums that an expression may have: those of the columns and types that it names,
- * except before a cast, and where it only tests equality.
- */
-function findEnums(reader: StatementReader, [from, to]: Range, names: Names): DeclaredEnum[] {
-  // an enum has no operators but comparisons
-  if (!reader.is(from, "CASE") && reader.find(OPERATORS, from, to) >= 0) return [];
-  const found: DeclaredEnum[] = [];
-  for (let at = from; at < to;) {
-    const end = reader.nameEnd(at);
-    const isCall = reader.is(end, "(") && !isKeyword(reader, end - 1);
-    const isTested = at > from && reader.isOneOf(at - 1, BEFORE_OTHERS);
-    if (end > at && !isCall && !isTested) found.push(...getEnums(reader, at, end, names));
-    at = Math.max(end, at + 1);
-  }
-  return found;
-}
-
-function getEnums(
-  reader: StatementReader,
-  at: number,
-  end: number,
-  { columns, aliases, possible }: Names,
-): readonly DeclaredEnum[] {
-  const name = readPart(reader, end - 1);
-  const isType = reader.is(at - 1, "::") || reader.is(at - 1, "AS") ||
-    reader.token(end)?.kind === "string";
-  const isCast = reader.is(end, "AS") && reader.is(reader.nameEnd(end + 1), ")");
-  const isOther = isCast || isKeyword(reader, at) || reader.isOneOf(at, CONSTANTS) ||
-    reader.isOneOf(end, AFTER_OTHERS) || reader.is(end, "NOT", "IN");
-  if (isOther) return [];
-  if (isType) return possible.filter((type) => type.name === name);
-  const own = columns.filter((column) => column.name === name);
-  if (own.length === 0 || aliases.has(name)) return possible;
-  return possible.filter((type) => own.some((column) => column.enum === getKey(type)));
+    .map(([from, to]): [number, number] => [from, reader.findEnd(SORT_KEY_ENDS, from, to)]);
 }
 
 /** Checks whether a statement reads rows and neither changes nor stores anything. */

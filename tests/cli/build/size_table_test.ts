@@ -3,7 +3,7 @@ import {
   formatBytes,
   listLargestPackages,
   renderSizeTable,
-} from "../../../cli/build/size_table.ts";
+} from "../../../cli/build/build_report.ts";
 import { sumByPackage } from "../../../cli/build/sizes.ts";
 
 Deno.test("formatBytes() rounds to what a person compares", () => {

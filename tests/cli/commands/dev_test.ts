@@ -118,6 +118,11 @@ export const handler = defineApiHandler({
       const note = await fetch(`${result.url}/notes?limit=5`);
       assertEquals([note.status, await note.json()], [200, { title: "Milk" }]);
       assertEquals((await fetch(`${result.url}/notes?limit=51`)).status, 400);
+      await project.write(
+        "src/functions/api/labels.get.ts",
+        `export { handler } from "./notes.get.ts";`,
+      );
+      assertEquals(await (await fetch(`${result.url}/labels?limit=5`)).json(), { title: "Milk" });
       child.kill("SIGTERM");
       assertEquals((await child.status).code, 0, await stderr);
       assertEquals(

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
 import {
   jobsCancel,
@@ -75,6 +75,19 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       assertEquals([queued.state, queued.jobs, queued.due], ["queued", 1, 1]);
       await db.execute(sql`delete from trellis_jobs where state = 'queued'`);
       assertStringIncludes((await run("stats")).stdout, "3 jobs");
+      let shown = "";
+      const slow = defineJob({ name: "slow", schema: z.string(), limit: { concurrency: 1 } })(
+        async () => {
+          shown ||= (await run("list", "--job", "slow")).stdout + (await run("stats")).stdout;
+        },
+      );
+      await slow.enqueueMany(db, ["a", "b"]);
+      const getDb = () => getDrizzleClient(database);
+      await createJobWorker({ getDb, jobs: [slow], logging: { level: "SILENT" }, metrics: false })
+        .runDue();
+      assertMatch(shown, /slow +queued, waits for its limit/);
+      assertMatch(shown, /slow +queued +1 +1 +0 s +1\n/);
+      await db.execute(sql`delete from trellis_jobs where name = 'slow'`);
       assertEquals((await run("show", ABSENT)).exitCode, 1);
       assertEquals((await run("show", "n1")).exitCode, 2);
       assertEquals((await run("list", "--state", "lost")).exitCode, 2);

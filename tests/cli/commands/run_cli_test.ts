@@ -7,6 +7,7 @@ import {
 } from "../../../cli/terminal/command.ts";
 import { COMMANDS } from "../../../cli/commands/commands.ts";
 import { createOutput } from "../../../cli/terminal/output.ts";
+import { BuildError } from "../../../cli/sources/build_error.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import settings from "../../../deno.json" with { type: "json" };
 
@@ -88,6 +89,19 @@ Deno.test("runCli() returns 3 with message and location for an internal error", 
   const { exitCode, stderr } = await runInProcess(["break"], { commands: [broken] });
   assertEquals(exitCode, ExitCode.Failed);
   assertMatch(stderr, /^error oops\nTypeError: oops\n {4}at /);
+});
+
+Deno.test("runCli() prints no stack trace of the command line for an error in a source", async () => {
+  const broken: Command = {
+    ...COMMANDS[0],
+    name: "break",
+    run: () =>
+      Promise.reject(
+        new BuildError("Note", [{ message: "oops", file: "a.ts", line: 1, column: 2 }]),
+      ),
+  };
+  const { exitCode, stderr } = await runInProcess(["break"], { commands: [broken] });
+  assertEquals([exitCode, stderr], [ExitCode.Failed, "error a.ts:1:2: oops\n"]);
 });
 
 Deno.test("createOutput() colours for a terminal, and not with NO_COLOR, a dumb terminal or --json", () => {

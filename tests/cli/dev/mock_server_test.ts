@@ -23,12 +23,16 @@ const QUIET = { logging: { level: "SILENT" }, metrics: false, tracing: false } a
 async function withMock(
   document: OpenApiDocument,
   test: (server: MockServer, titles: string[]) => Promise<void>,
+  reload?: () => Promise<OpenApiDocument | undefined>,
 ): Promise<void> {
   const titles: string[] = [];
   const server = await startMockServer({
     document,
+    reload,
     port: 0,
     terminal: {
+      note: (text) => titles.push(text),
+      warn: (text) => titles.push(text),
       show: (event) => {
         if (event.type === "call" && !event.call.isRunning) {
           titles.push(`${event.call.status} ${event.call.title}`);
@@ -213,4 +217,49 @@ Deno.test("startMockServer() refuses a document with an example that does not fi
     "GET /count, response 200: no value fits it",
   );
   assert(error.message.includes("at count"), error.message);
+});
+
+Deno.test("startMockServer() sends the example that Prefer asks for, and answers HEAD", async () => {
+  const Notes = z.array(z.string()).meta({ id: "Notes", examples: [["Milk"], []] });
+  const { operation } = defineApiHandler({ ...QUIET, responses: { 200: Notes, 404: z.null() } })(
+    () => [],
+  );
+  await withMock(build({ method: "GET", path: "/notes", operation }), async ({ url }) => {
+    const get = async (prefer?: string) => {
+      const response = await fetch(`${url}/notes`, { headers: prefer ? { prefer } : {} });
+      return [response.status, await response.json()];
+    };
+    assertEquals(await get(), [200, ["Milk"]]);
+    assertEquals(await get("example=2"), [200, []]);
+    assertEquals(await get('code=200, example="1"'), [200, ["Milk"]]);
+    const [status, { message }] = await get("example=full");
+    assertEquals([status, message], [400, "The response 200 has no example full: it has 1, 2"]);
+    assertEquals((await get("code=404, example=1"))[0], 400);
+    const head = await fetch(`${url}/notes`, { method: "HEAD" });
+    assertEquals([head.status, await head.text()], [200, ""]);
+  });
+});
+
+Deno.test("startMockServer() serves a changed document, and the former one if that is wrong", async () => {
+  const describe = (...titles: string[]) => {
+    const schema = z.object({ title: z.string().max(9) }).meta({
+      examples: titles.map((title) => ({ title })),
+    });
+    const { operation } = defineApiHandler({ ...QUIET, responseSchema: schema })(() => ({
+      title: "",
+    }));
+    return build({ method: "GET", path: `/${titles[0]}`, operation });
+  };
+  const changes = [undefined, describe("b"), describe("c", "far too long"), undefined];
+  let calls = 0;
+  await withMock(describe("a"), async ({ url }, titles) => {
+    assertEquals((await (await fetch(`${url}/a`)).json()).title, "a");
+    // both requests wait for the change
+    const both = await Promise.all([fetch(`${url}/b`), fetch(`${url}/a`)]);
+    assertEquals(both.map(({ status }) => status), [200, 404]);
+    const [kept, gone] = [await fetch(`${url}/b`), await fetch(`${url}/c`)];
+    assertEquals([kept.status, gone.status], [200, 404]);
+    assertStringIncludes(titles.join(), "GET /c, response 200: no value fits it");
+    await Promise.all([...both, kept, gone].map(({ body }) => body?.cancel()));
+  }, () => Promise.resolve(changes[calls++]));
 });

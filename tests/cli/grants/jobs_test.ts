@@ -66,6 +66,17 @@ testGrants([
     },
   ],
   [
+    "grants a worker of jobs with a limit the row of the limit",
+    "trellis_jobs SELECT+INSERT+UPDATE",
+    {
+      "fn.ts": `import { defineJob, defineJobQueueHandler } from "@trellis/fn/jobs";
+        import { getDrizzleClient } from "@trellis/fn/database"; import * as z from "zod";
+        const call = defineJob({ name: "call", schema: z.number(), limit: { concurrency: 1 } })(() => {});
+        const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
+        export const handler = defineJobQueueHandler({ getDb, jobs: [call] });`,
+    },
+  ],
+  [
     "grants a worker that is started everything on the table of jobs",
     "b INSERT, trellis_jobs SELECT+INSERT+UPDATE+DELETE",
     {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import posix from "node:path/posix";
 import win32 from "node:path/win32";
-import { findProgram, type ProgramSearch } from "../../../cli/programs/find_program.ts";
+import { findProgram, type ProgramSearch } from "../../../cli/programs/run_program.ts";
 
 const FILES = [
   "C:\\Program Files\\Terraform\\terraform.exe",

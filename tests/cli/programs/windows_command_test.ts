@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { createStartCommand } from "../../../cli/programs/windows_command.ts";
+import { createStartCommand } from "../../../cli/programs/run_program.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 
 const CMD = "C:\\Windows\\System32\\cmd.exe";

@@ -1,7 +1,11 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { type FunctionFacts, loadFunctions } from "../../../cli/project/load_functions.ts";
+import {
+  type FunctionFacts,
+  loadFunctions,
+  shareLoads,
+} from "../../../cli/project/load_functions.ts";
 import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
 
 const READER = new URL("../fixtures/definitions_reader.ts", import.meta.url).href;
@@ -185,4 +189,30 @@ Deno.test("loadFunctions() gives functions no variable that others have set", as
   await load({ "fn.ts": `process.env.LEFT_BEHIND = "kept"; ${code(`"first"`)}` });
   const { facts } = await load({ "fn.ts": code(`String("LEFT_BEHIND" in process.env)`) });
   assertEquals(facts!.options, { operationName: "false" });
+});
+
+Deno.test("shareLoads() gives readers what was found before, and other readers the same sources", async () => {
+  const code = (name: string) =>
+    `import { defineApiHandler } from "@trellis/fn/validation";
+    export const handler = defineApiHandler({ operationName: "${name}" })(() => {});`;
+  const permissions = new URL("../../../cli/grants/read_permissions.ts", import.meta.url).href;
+  await withProject({ "fn.ts": code("first") }, async (root) => {
+    const file = join(root, "fn.ts");
+    const read = async (...readers: string[]) => {
+      const [{ facts }] = await loadFunctions({ root, functions: [{ name: "Fn", file }], readers });
+      return facts!;
+    };
+    await shareLoads(async () => {
+      const [, both] = await read(permissions, READER);
+      await Deno.writeTextFile(file, code("second"));
+      assertEquals((await read(READER))[0] === both, true);
+      const [other] = await read(`${READER}?other`);
+      assertEquals((other as Facts).options, { operationName: "first" });
+    });
+    assertEquals((await read(READER))[0] as Facts, {
+      handler: "defineApiHandler",
+      options: { operationName: "second" },
+      definitions: [],
+    });
+  });
 });

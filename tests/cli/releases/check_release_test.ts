@@ -42,7 +42,7 @@ const RELEASE: ReleaseManifest = {
       { name: "set", place: "q.ts:3", sql: 'UPDATE "notes" SET "title" = $1 WHERE "id" = $2' },
       { name: "gone", place: "q.ts:4", sql: "SELECT 1 FROM elsewhere" },
     ],
-    unchecked: ["list (q.ts:5)"],
+    unchecked: ["list (q.ts:5): no test has run it"],
   }],
 };
 
@@ -126,7 +126,7 @@ Deno.test("checkRelease() lists what it cannot check, and refuses what it cannot
     const { unchecked, checked } = await checkRelease(RELEASE, join(root, "m"));
     assertEquals(checked, 6);
     assertEquals(unchecked, [
-      "list (q.ts:5): its SQL is only known when it runs",
+      "list (q.ts:5): no test has run it",
       'gone (q.ts:4): relation "elsewhere" does not exist',
     ]);
     await Deno.writeTextFile(join(root, "m/0002_bad.sql"), "CREATE EXTENSION postgis");
@@ -249,7 +249,10 @@ export const auth = defineAuth(getDb, {
   schema: { ...AUTH_SCHEMA_MAPPING, apikey },
 });
 configureRateLimits(getDb);
-export const indexNote = defineJob({ name: "index-note", schema: z.number(), unique: { replace: true } })(() => {});
+export const indexNote = defineJob({
+  name: "index-note", schema: z.number(), unique: { replace: true },
+  limit: { concurrency: 1, rate: { count: 1, periodSeconds: 1 } },
+})(() => {});
 export const onboard = defineWorkflow({ name: "onboard", input: z.number() })(() => {});
 `,
   "src/functions/api/notes.post.ts":

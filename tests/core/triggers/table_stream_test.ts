@@ -8,7 +8,7 @@ import {
   type TableStreamHandlerFunction,
   type TableStreamHandlerOptions,
 } from "../../../triggers/mod.ts";
-import { readAttributes } from "../../../core/triggers/attribute_values.ts";
+import { readAttributes } from "../../../core/triggers/table_stream.ts";
 import { UnexpectedError } from "../../../errors/mod.ts";
 import {
   createFakeClock,

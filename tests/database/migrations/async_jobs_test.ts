@@ -38,6 +38,7 @@ function provider(looks: readonly Look[], more: Partial<MigrationContext> = {}):
     lock: heldLock(),
     limitsRows: true,
     lockLimits: undefined,
+    backfill: { batchMs: 200, maxLagMs: 5000, maxWaitMs: 600_000 },
     jobTimeoutMs: 60_000,
     isOver: () => false,
     logger: (line) => void lines.push(line),

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { runInBatches } from "../../../database/migrations/backfill.ts";
+import type { Row } from "../../../sql/session.ts";
 import { needsBatches } from "../../../distsql/engine.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import {
@@ -301,8 +302,6 @@ Deno.test("runInBatches() takes smaller batches when the server says that one is
     const notes = await batches(lab, ADD);
     assertEquals([largest, notes.length], [3, 105]); // 1000, 250, 62, 15, 3
     assertEquals(await getTimes(lab), { 1: 310 });
-    const told = lab.lines.filter((line) => line.endsWith(" batches"));
-    assertEquals(told, ["big: 50 batches", "big: 100 batches"]);
   });
 });
 
@@ -334,5 +333,153 @@ Deno.test("runInBatches() stops before the next batch when the lock is lost", as
     };
     assertEquals(await assertRejects(() => batches(lab, ADD)), lost);
     assertEquals(await getTimes(lab), { 0: 1500, 1: 1000 });
+  });
+});
+
+/** Rows of a batch from the statement that the runner sends. */
+function readSize(text: string): number | undefined {
+  const [, from = "0", to] = /^UPDATE .*?(?:> \('(\d+)'.*)?<= \('(\d+)'/.exec(text) ?? [];
+  return to === undefined ? undefined : Number(to) - Number(from);
+}
+
+Deno.test("runInBatches() adapts the size of a batch to its duration", async () => {
+  const sizes: number[] = [];
+  let msPerRow = 1;
+  let lab: MigrationLab | undefined;
+  const options: LabOptions = {
+    async intercept(text, run) {
+      const size = readSize(text);
+      if (size !== undefined) {
+        sizes.push(size);
+        await lab!.clock.advance(size * msPerRow);
+        if (sizes.length === 4) msPerRow = 0.01;
+      }
+      return await run();
+    },
+  };
+  await withRows(4000, options, async (opened) => {
+    lab = opened;
+    await batches(lab, ADD);
+    // 1 s for 1,000 rows, and the target is 0.2 s
+    assertEquals(sizes.slice(0, 7), [1000, 200, 200, 200, 200, 400, 800]);
+    assertEquals(await getTimes(lab), { 1: 4000 });
+    const rows = lab.lines.filter((line) => / of about \d+ rows$/.test(line));
+    assertEquals(rows.map((line) => line.replace(/about \d+/, "about n")), [
+      "big: 1000 of about n rows",
+    ]);
+    assertEquals(lab.lines.at(-1), "big: 4000 rows in all");
+  });
+});
+
+/** Answers of `pg_stat_replication`, one after the other. */
+function withReplicas(answers: Row[][]): LabOptions {
+  return {
+    intercept: (text, run) =>
+      text.includes("FROM pg_stat_replication")
+        ? Promise.resolve(answers.length > 1 ? answers.shift()! : answers[0])
+        : run(),
+  };
+}
+
+const REPLICA = { name: "west", state: "streaming", position: "0/2", is_behind: null };
+
+Deno.test("runInBatches() waits for a replica that is behind, and stops when that takes too long", async () => {
+  const behind = [{ ...REPLICA, lag_ms: "12000" }];
+  const current = [{ ...REPLICA, lag_ms: null }];
+  await withRows(1500, withReplicas([behind, behind, current]), async (lab) => {
+    await batches(lab, ADD);
+    assertEquals(lab.lines.filter((line) => line.includes("waiting")), [
+      "big: waiting: the replica west is 12.0 s behind, and the limit is 5 s",
+    ]);
+    assertEquals(lab.clock.sleeps.slice(0, 2), [100, 200]);
+    assertEquals(await getTimes(lab), { 1: 1500 });
+  });
+  await withRows(10, withReplicas([behind]), async (lab) => {
+    const error = await assertRejects(() => batches(lab, ADD), MigrationError);
+    assertStringIncludes(error.message, "has waited for 600 s: the replica west is 12.0 s behind");
+    assertStringIncludes(error.message, "they continue after the last batch");
+    assertEquals(await getTimes(lab), { 0: 10 });
+  });
+  // within the limit, or after the time of the run, it does not wait
+  await withRows(10, withReplicas([[{ ...REPLICA, lag_ms: "4000" }]]), async (lab) => {
+    await batches(lab, ADD);
+    assertEquals(lab.clock.sleeps, []);
+  });
+});
+
+Deno.test("runInBatches() notices a replica that replays nothing, whose lag stands still", async () => {
+  // the first answer gives a position of the log, which the replica has not replayed since
+  const answers = [[{ ...REPLICA, lag_ms: null }], [{
+    ...REPLICA,
+    lag_ms: "3",
+    is_behind: true,
+  }]];
+  await withRows(2500, withReplicas(answers), async (lab) => {
+    lab.context.lock = { ...lab.context.lock, check: () => lab.clock.advance(3000) };
+    await assertRejects(() => batches(lab, ADD), MigrationError, "the replica west is");
+    assertEquals(await getTimes(lab), { 0: 500, 1: 2000 });
+    const waiting = lab.lines.filter((line) => line.includes("waiting"));
+    assertStringIncludes(waiting[0], "waiting: the replica west is 6.0 s behind");
+    // a message each 30 s
+    assert(waiting.length > 10 && waiting.length < 22, waiting.join("\n"));
+  });
+});
+
+Deno.test("runInBatches() says once that the lag of replicas cannot be read, and goes on", async () => {
+  const hidden = { ...REPLICA, name: "4711", state: null, lag_ms: null };
+  await withRows(2500, withReplicas([[hidden]]), async (lab) => {
+    await batches(lab, ADD);
+    assertEquals(lab.lines.filter((line) => line.includes("lag")), [
+      "big: the lag of replicas is not watched: the role may not read pg_stat_replication: grant it pg_monitor",
+    ]);
+  });
+  const options: LabOptions = {
+    intercept: (text, run) =>
+      text.includes("FROM pg_stat_replication") ? Promise.reject(serverError("0A000")) : run(),
+  };
+  await withRows(10, options, async (lab) => {
+    await batches(lab, ADD);
+    assert(
+      lab.lines.some((line) => line.includes("not watched: SQLSTATE 0A000")),
+      lab.lines.join(),
+    );
+  });
+});
+
+Deno.test("runInBatches() waits while others wait for the table, and after a batch whose rows are locked", async () => {
+  const waiting = [2, 1, 0];
+  let refusals = 2;
+  const options: LabOptions = {
+    intercept(text, run) {
+      if (text.includes("AS waiting")) return Promise.resolve([{ waiting: waiting.shift() ?? 0 }]);
+      const isLocked = text.startsWith("UPDATE") && refusals-- > 0;
+      return isLocked ? Promise.reject(serverError("55P03")) : run();
+    },
+  };
+  await withRows(1500, options, async (lab) => {
+    const notes = await batches(lab, ADD);
+    assertEquals(lab.lines.filter((line) => line.includes("waiting")), [
+      "big: waiting: 2 sessions wait for locks of the table",
+      "big: waiting: another transaction holds a lock",
+    ]);
+    // two refusals halved the size twice
+    assertEquals(notes[0].watermark, '["250"]');
+    assertEquals(await getTimes(lab), { 1: 1500 });
+    refusals = Infinity;
+    const error = await assertRejects(() => batches(lab, ADD), MigrationError);
+    assertStringIncludes(error.message, "for 600 s: another transaction holds a lock");
+    // a file with its own lock_timeout keeps it
+    lab.context.lockLimits = undefined;
+    await assertRejects(() => batches(lab, ADD), Error, "server error");
+  });
+});
+
+Deno.test("runInBatches() stops between two batches when the time of the run is over", async () => {
+  await withRows(2500, {}, async (lab) => {
+    let calls = 0;
+    lab.context.isOver = () => ++calls > 2;
+    const notes = await batches(lab, ADD);
+    assertEquals(notes.at(-1), { state: "running", watermark: '["2000"]' });
+    assertEquals(lab.lines.at(-1), "big: 2000 rows so far");
   });
 });

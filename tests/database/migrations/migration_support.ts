@@ -75,6 +75,7 @@ export async function withMigrationLab(
       lock: heldLock(),
       limitsRows: false,
       lockLimits: { timeoutMs: 2000, maxAttempts: 20 },
+      backfill: { batchMs: 200, maxLagMs: 5000, maxWaitMs: 600_000 },
       jobTimeoutMs: 60_000,
       isOver: () => false,
       logger: (line) => void lines.push(line),

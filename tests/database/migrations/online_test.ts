@@ -269,6 +269,15 @@ Deno.test("applyPending() changes the rows of a backfill in batches, each exactl
     await applyPending(plan(sql), context, true);
     assertEquals(await rows(changes), [{ n: 1500 }]);
     assert(lines.some((line) => line.includes("continues at statement 2 of 2")), lines.join("\n"));
+    // a run whose time is over leaves the rest to the next one
+    await rows("DELETE FROM orm.__orm_migrations");
+    let calls = 0;
+    const short = { ...context, isOver: () => ++calls > 3 };
+    const change = plan("-- trellis: backfill\nUPDATE notes SET n = n - 1");
+    assertEquals(await applyPending(change, short, true), []);
+    assertEquals(await rows(changes), [{ n: 500 }]);
+    assertEquals((await applyPending(change, context, true)).length, 1);
+    assertEquals(await rows(changes), [{ n: 0 }]);
     // what cannot be split is refused before a row changes
     await rows("DELETE FROM orm.__orm_migrations");
     const whole = "-- trellis: backfill\nUPDATE notes SET n = (SELECT max(n) FROM notes)";
@@ -280,7 +289,7 @@ Deno.test("applyPending() changes the rows of a backfill in batches, each exactl
       error.message,
       /Statement 1 of 0002_change\.sql is marked as a backfill, and cannot/,
     );
-    assertEquals(await rows(changes), [{ n: 1500 }]);
+    assertEquals(await rows(changes), [{ n: 0 }]);
   });
   for (
     const refused of [

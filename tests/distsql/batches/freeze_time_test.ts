@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { freezeTime, readsTime } from "../../../distsql/batches/freeze_time.ts";
+import { freezeTime, readsTime } from "../../../distsql/batches/batched_change.ts";
 import { withMigrationLab } from "../../database/migrations/migration_support.ts";
 
 const MOMENT = "2026-11-22 08:15:30.123456+00";

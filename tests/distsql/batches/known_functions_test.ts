@@ -4,7 +4,7 @@ import {
   SYNTAX_WORDS,
   TIME_FUNCTIONS,
   VOLATILE_FUNCTIONS,
-} from "../../../distsql/batches/known_functions.ts";
+} from "../../../distsql/syntax/known_functions.ts";
 import { withMigrationLab } from "../../database/migrations/migration_support.ts";
 
 /** In the lists by their own names, and in the catalog not at all: the parser replaces them, or a later version has them. */

@@ -1,0 +1,366 @@
+import type { Clock } from "../core/async/clock.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
+import { withTransaction } from "../database/session/transaction.ts";
+import { hasSqlState } from "../errors/driver_error.ts";
+import { isOccError } from "../sql/sqlstate.ts";
+import {
+  buildClaim,
+  type ClaimedRow,
+  type ClaimOptions,
+  type LeasedJob,
+  readLeasedJob,
+  seekName,
+  selectByIds,
+  selectNextOfGroup,
+  selectRunnable,
+  type SoughtName,
+} from "./claim.ts";
+import type { AnyJob } from "./define_job.ts";
+import { deliverAgain } from "./enqueue.ts";
+import { JOB_SHARDS } from "./job_row.ts";
+import { getDueSeconds, getJobsConfig } from "./job_settings.ts";
+import { explainTable, listIds, MAX_IDS, sqlIn } from "./job_sql.ts";
+import { claimLimited, type LimitedName, moveIds, probeLimited, seekLimited } from "./limits.ts";
+
+/** SQLSTATE of a unique violation: another worker has just leased a job of the same group. */
+const GROUP_TAKEN = "23505";
+
+/** What leasing needs. */
+export interface ClaimerOptions {
+  /** Returns the client. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** Jobs of the worker. */
+  readonly jobs: readonly AnyJob[];
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** Source of randomness, from 0 to below 1. */
+  readonly random: () => number;
+  /** Called with the milliseconds until the rate of a job allows its next attempt, when one waits for it. */
+  readonly onWait?: (ms: number) => void;
+}
+
+/** Claims of which the last one leaves out groups. */
+const MAX_CLAIMS = 3;
+
+/**
+ * Leases at most as many jobs as `getLimit` says when the statement is sent, of those with a limit if `isLimited`; none if there
+ * are no more.
+ */
+export type NextJobs = (getLimit: (isLimited?: boolean) => number) => Promise<LeasedJob[]>;
+
+/** Shortest time after which a queue delivers a job again that waits for its limit, in seconds. */
+const LIMITED_DELAY_SECONDS = 30;
+
+/**
+ * Claims of this process. After twice as many, the next plan is made: PostgreSQL keeps the plan of a prepared
+ * statement with its connection, and for a small table that is to read all of it. The table grows with each
+ * job that is run.
+ */
+let claims = 0;
+
+function getPlan(): number {
+  return Math.floor(Math.log2(++claims));
+}
+
+/** Looks at a name of which another worker leases jobs, and the average time between two of them. */
+const MAX_LOOKS = 5;
+const LOOK_MS = 10;
+
+const FIRST_KEY = "00000000-0000-0000-0000-000000000000";
+
+/** Leases jobs from the table. */
+export class JobClaimer {
+  readonly #options: ClaimerOptions;
+  /** Jobs without a limit. */
+  readonly #free: readonly AnyJob[];
+  readonly #limited: readonly AnyJob[];
+  #foundNone = false;
+  #names: Promise<SoughtName[]> | undefined;
+  #limitedNames: Promise<LimitedName[]> | undefined;
+
+  /**
+   * @param options Client and jobs.
+   */
+  constructor(options: ClaimerOptions) {
+    this.#options = options;
+    this.#free = options.jobs.filter(({ settings }) => settings.limit === undefined);
+    this.#limited = options.jobs.filter(({ settings }) => settings.limit !== undefined);
+  }
+
+  /**
+   * Leases due jobs. Begins with those that have a limit, or with the others, by chance.
+   *
+   * @param getLimit Returns the maximum number of jobs.
+   */
+  async claimDue(getLimit: Parameters<NextJobs>[0]): Promise<LeasedJob[]> {
+    const { jobs, random } = this.#options;
+    const startsLimited = random() * jobs.length < this.#limited.length;
+    const found: LeasedJob[] = [];
+    for (const isLimited of [startsLimited, !startsLimited]) {
+      const limit = getLimit(isLimited) - found.length;
+      if (limit <= 0) continue;
+      found.push(...isLimited ? await this.claimLimited(limit) : await this.#claimFree(limit));
+    }
+    // the statement returns them in any order
+    return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
+  }
+
+  /**
+   * Leases due jobs without a limit. Begins at a shard by chance, so that workers rarely compete; at the first one if there
+   * were none the last time, so that a look at an idle table is one statement. Begins at a name by chance, so that
+   * none waits for the end of a long queue of another.
+   */
+  async #claimFree(limit: number): Promise<LeasedJob[]> {
+    const { random } = this.#options;
+    const count = this.#free.length;
+    if (count === 0) return [];
+    const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
+    const at = Math.floor(random() * count);
+    const claim = (before: boolean) =>
+      this.#claim(({ names, ...options }) => {
+        const turned = [...names.slice(at), ...names.slice(0, at)];
+        return selectRunnable({ first, before }, { ...options, names: turned });
+      }, limit);
+    let found = await claim(false);
+    if (found.length === 0 && first > 0) found = await claim(true);
+    this.#foundNone = found.length === 0;
+    return found;
+  }
+
+  /**
+   * Leases due jobs that have a limit.
+   *
+   * @param limit Maximum number of jobs.
+   * @param only Only jobs of these names.
+   */
+  async claimLimited(limit: number, only?: ReadonlySet<string>): Promise<LeasedJob[]> {
+    const { getDb, clock, random, onWait } = this.#options;
+    const names = (await this.#findLimited()).filter(({ name }) => only?.has(name) ?? true);
+    if (names.length === 0) return [];
+    const db = await getDb();
+    const probed = await attemptClaim(() => probeLimited(db, names, clock, getPlan()));
+    const found: LeasedJob[] = [];
+    for (const { name, waitMs, places } of shuffle(probed, random)) {
+      const left = Math.min(limit - found.length, places);
+      if (waitMs > 0) onWait?.(waitMs);
+      else if (left > 0) found.push(...await this.#claimName(names, name, left));
+    }
+    return found;
+  }
+
+  #findLimited(): Promise<LimitedName[]> {
+    return this.#limitedNames ??= Promise.all(this.#limited.map(seekLimited));
+  }
+
+  async #claimName(
+    names: readonly LimitedName[],
+    name: string,
+    limit: number,
+    ids?: readonly string[],
+  ): Promise<LeasedJob[]> {
+    const { getDb, clock } = this.#options;
+    const sought = names.find((each) => each.name === name)!;
+    const db = await getDb();
+    for (let look = 1;; look++) {
+      let isBusy = true;
+      const found = await repeatClaim((withGroups) =>
+        withTransaction(db, async (tx) => {
+          // a name without keys has one range of jobs
+          const from = sought.limit.perKey === undefined ? FIRST_KEY : crypto.randomUUID();
+          const claim = { limit, clock, withGroups, ids, from };
+          const claimed = await claimLimited(tx, sought, claim, getPlan());
+          isBusy = claimed === undefined;
+          return claimed ?? [];
+        })
+      );
+      if (!isBusy || look === MAX_LOOKS) return found;
+      // the other worker may not have seen the place that has just become free
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS * (0.5 + Math.random())));
+    }
+  }
+
+  /**
+   * Leases more jobs of a name for the batch of one. Jobs that were leased before are no part of it.
+   *
+   * @param leased The first job of the batch.
+   * @param limit Maximum number of further jobs.
+   */
+  async claimBatch({ name, shard, group, fence }: LeasedJob, limit: number): Promise<LeasedJob[]> {
+    if (limit === 0 || group !== null || fence > 1) return [];
+    const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
+    const claim = (before: boolean, left: number) =>
+      this.#claim(({ names, ...options }) => {
+        const only = names.filter((sought) => sought.name === name);
+        const fresh = { ...options, names: only, withGroups: false, isFresh: true };
+        return selectRunnable({ first, before }, fresh);
+      }, left);
+    const found = await claim(false, limit);
+    if (found.length === limit || first === 0) return found;
+    return [...found, ...await claim(true, limit - found.length)];
+  }
+
+  /**
+   * Leases the next job of a group, if it has no limit.
+   *
+   * @param group The group.
+   */
+  async claimGroup(group: string): Promise<LeasedJob[]> {
+    if (this.#free.length === 0) return [];
+    return await this.#claim((options) => selectNextOfGroup(group, options), 1);
+  }
+
+  /** True if jobs of this worker have limits. */
+  get hasLimits(): boolean {
+    return this.#limited.length > 0;
+  }
+
+  /**
+   * Creates a function that leases jobs by their ids, each one once. Those that wait for their limit are handed over
+   * again after a delay, where the delivery keeps one; jobs of their names are leased instead until they have no place.
+   *
+   * @param ids The ids.
+   */
+  claimOnce(ids: readonly string[]): NextJobs {
+    const left = new Set(this.#free.length > 0 ? ids : []);
+    const limited = new Set(this.hasLimits ? ids : []);
+    const ran = new Set<string>();
+    const claimNext: NextJobs = async (getLimit) => {
+      while (left.size > 0) {
+        const batch = [...left].slice(0, MAX_IDS);
+        const limit = getLimit();
+        const found = await this.#claim((options) => selectByIds(batch, options), limit);
+        // fewer than asked for: the others of the batch cannot run now
+        const seen = found.length < limit ? batch : found.map(({ id }) => id);
+        for (const id of seen) left.delete(id);
+        for (const { id } of found) limited.delete(id);
+        if (found.length > 0) return found;
+      }
+      while (limited.size > 0) {
+        const batch = [...limited].slice(0, MAX_IDS);
+        const { found, waiting } = await this.#claimLimitedIds(batch, getLimit(true));
+        for (const { name } of found) ran.add(name);
+        const seen = found.length === 0 ? batch : batch.filter((id) => !waiting.includes(id));
+        for (const id of seen) limited.delete(id);
+        if (found.length > 0) return found;
+        await this.#deliverLater(waiting);
+      }
+      const keepsDelays = getJobsConfig().delivery?.maxDelaySeconds !== undefined;
+      return keepsDelays && ran.size > 0 ? await this.claimLimited(getLimit(true), ran) : [];
+    };
+    return claimNext;
+  }
+
+  /** Leases jobs by their ids, and returns those that wait for their limit. */
+  async #claimLimitedIds(
+    ids: readonly string[],
+    limit: number,
+  ): Promise<{ found: LeasedJob[]; waiting: string[] }> {
+    const { getDb, clock } = this.#options;
+    const names = await this.#findLimited();
+    const db = await getDb();
+    const moved = await attemptClaim(() => moveIds(db, ids, names, clock));
+    const found: LeasedJob[] = [];
+    for (const [name, idsOfName] of moved) {
+      const left = limit - found.length;
+      if (left > 0) found.push(...await this.#claimName(names, name, left, idsOfName));
+    }
+    const leased = new Set(found.map(({ id }) => id));
+    return {
+      found,
+      waiting: moved.flatMap(([, ofName]) => ofName).filter((id) => !leased.has(id)),
+    };
+  }
+
+  /** Hands jobs over again after a delay. One whose next delivery is later already is left. */
+  async #deliverLater(ids: readonly string[]): Promise<void> {
+    const { maxDelaySeconds = 0 } = getJobsConfig().delivery ?? {};
+    if (ids.length === 0 || !(maxDelaySeconds >= LIMITED_DELAY_SECONDS)) return;
+    const { getDb, clock, random } = this.#options;
+    const delaySeconds = Math.min(maxDelaySeconds, LIMITED_DELAY_SECONDS * (1 + random()));
+    const db = await getDb();
+    const statement = buildLater(ids, delaySeconds, clock);
+    const rows = await withDistSqlRetry(() => runSqlRows<LaterRow>(db, statement));
+    for (const { id, name, group_key, correlation_id } of rows) {
+      await deliverAgain({
+        id,
+        name,
+        group: group_key,
+        delaySeconds,
+        correlationId: correlation_id,
+      });
+    }
+  }
+
+  async #claim(select: (options: ClaimOptions) => PlainSql, limit: number): Promise<LeasedJob[]> {
+    const { getDb, clock } = this.#options;
+    const jobs = this.#free;
+    const db = await getDb();
+    const names = await (this.#names ??= Promise.all(
+      jobs.map(({ jobName, settings }) => seekName(jobName, settings.version)),
+    ));
+    return await repeatClaim(async (withGroups) => {
+      const locked = select({ names, limit, clock, withGroups });
+      const rows = await runSqlRows<ClaimedRow>(db, buildClaim(locked, { jobs, clock }, getPlan()));
+      return rows.map(readLeasedJob);
+    });
+  }
+}
+
+/**
+ * Leases jobs. A lease that was written without an answer expires. A job of a group that another worker leased at the same
+ * time makes the whole statement fail: the next one sees that lease. The last one leaves out groups, so that jobs of others
+ * never wait for them.
+ */
+async function repeatClaim(
+  claim: (withGroups: boolean) => Promise<LeasedJob[]>,
+): Promise<LeasedJob[]> {
+  for (let attempt = 1;; attempt++) {
+    const withGroups = attempt < MAX_CLAIMS;
+    try {
+      return await attemptClaim(() => claim(withGroups));
+    } catch (error) {
+      if (!withGroups || !hasSqlState(error, [GROUP_TAKEN])) throw error;
+    }
+  }
+}
+
+/** Runs a statement again after a conflict. Returns nothing if others were faster each time, on the distributed provider. */
+async function attemptClaim<T>(work: () => Promise<T[]>): Promise<T[]> {
+  return await withDistSqlRetry(work).catch((error) => {
+    if (isOccError(error)) return [];
+    throw explainTable(error);
+  });
+}
+
+function shuffle<T>(all: readonly T[], random: () => number): T[] {
+  const at = Math.floor(random() * all.length);
+  return [...all.slice(at), ...all.slice(0, at)];
+}
+
+interface LaterRow extends Record<string, unknown> {
+  id: string;
+  name: string;
+  group_key: string | null;
+  correlation_id: string | null;
+}
+
+/**
+ * Builds the statement that leaves jobs to their next delivery.
+ *
+ * @param ids At most {@link MAX_IDS} ids.
+ * @param delaySeconds Time until the delivery.
+ * @param clock Clock of a test.
+ */
+export function buildLater(
+  ids: readonly string[],
+  delaySeconds: number,
+  clock: Clock | undefined,
+): PlainSql {
+  return sql`update "trellis_jobs" set "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds))}
+  where "id" in (${listIds(ids)}) and "state" = 'queued' and "due_at" <= ${
+    sqlIn(clock, getDueSeconds(0))
+  } returning "id", "name", "group_key", "correlation_id"`;
+}

@@ -1,0 +1,422 @@
+import type { Clock } from "../core/async/clock.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
+import type { TransactionClient } from "../database/session/transaction.ts";
+import {
+  atPlaces,
+  buildClaim,
+  type ClaimedRow,
+  isOpen,
+  isRunnable,
+  type LeasedJob,
+  listShards,
+  mayLease,
+  readLeasedJob,
+  seekName,
+  selectByIds,
+  selectPlaces,
+  type SoughtName,
+} from "./claim.ts";
+import type { AnyJob } from "./define_job.ts";
+import type { JobLimitOptions, JobRateOptions } from "./job_options.ts";
+import { FIRST_READY_SHARD, getLimitId, getNameKey } from "./job_row.ts";
+import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
+
+/**
+ * Limits of jobs. A name with limits has a row of its own in the table (`state` is `limit`). A worker locks it while it
+ * leases jobs of the name: in the transaction's snapshot the jobs that run are then all that run, on every provider.
+ * Another worker does not wait for the lock, and looks at other names.
+ */
+
+/** Name of jobs with a limit. */
+export interface LimitedName extends SoughtName {
+  /** The job. */
+  readonly job: AnyJob;
+  /** Its limits. */
+  readonly limit: JobLimitOptions;
+  /** Id of the row of its limits. */
+  readonly limitId: string;
+  /** What its limits count if it has no `perKey`. */
+  readonly nameKey: string;
+}
+
+/**
+ * Prepares a job with limits to be looked for.
+ *
+ * @param job The job.
+ */
+export async function seekLimited(job: AnyJob): Promise<LimitedName> {
+  const { jobName, settings } = job;
+  const [sought, limitId, nameKey] = await Promise.all([
+    seekName(jobName, settings.version),
+    getLimitId(jobName),
+    getNameKey(jobName),
+  ]);
+  return { ...sought, job, limit: settings.limit!, limitId, nameKey };
+}
+
+/** Row of {@link buildProbe}. */
+interface ProbedRow extends Record<string, unknown> {
+  name: string;
+  running: number | string;
+  wait_ms: number | string | null;
+  is_ready: boolean | string;
+}
+
+/** Jobs of a name that have become due and are moved at once. */
+const MOVED = 100;
+
+const READY = sql`j."shard" >= ${rawSql(String(FIRST_READY_SHARD))} and j."finished_at" is null`;
+const OTHER_SHARDS = listShards(0, false).filter((shard) => shard < FIRST_READY_SHARD);
+
+/**
+ * Builds the statement that moves jobs to those that could begin: delayed ones whose time has come, those of dead workers,
+ * and those of an earlier release, which had no limit.
+ */
+function buildMove(select: PlainSql, names: readonly LimitedName[]): PlainSql {
+  const keys = joinSql(
+    names.map(({ name, nameKey }) => sql`when ${name} then ${nameKey}::uuid`),
+    " ",
+  );
+  return sql`update "trellis_jobs" t set "state" = 'queued', "shard" = case
+    when t."shard" >= ${
+    rawSql(String(FIRST_READY_SHARD))
+  } then t."shard" when t."shard" >= 20 then t."shard" + 3
+    when t."shard" >= 16 then 25 when t."shard" >= 0 then 24 else 23 end,
+    "limit_key" = coalesce(t."limit_key", case t."name" ${keys} end)
+  where t."id" = any(array(${select})) returning t."id", t."name"`;
+}
+
+/**
+ * Builds the statement that looks which names have jobs that could begin, how many jobs of each run, and the time until its
+ * rate allows the next one.
+ *
+ * @param names The names.
+ * @param clock Clock of a test.
+ * @param plan Number of the plan.
+ */
+export function buildProbe(
+  names: readonly LimitedName[],
+  clock: Clock | undefined,
+  plan = 0,
+): PlainSql {
+  const now = sqlNow(clock);
+  const due = selectPlaces(names, OTHER_SHARDS, { limit: MOVED, clock }, isRunnable(clock));
+  const one = sql`select l."run_at" from "trellis_jobs" l where l."id" = p."limit_id"`;
+  const list = (values: readonly string[]) => sql`${`{${values.join(",")}}`}::text`;
+  return sql`with /* plan ${rawSql(String(plan))} */ moved as (${buildMove(due, names)})
+  select p."name", (select count(*) from "trellis_jobs" r where ${
+    isRunning(sql`p."name"`, clock)
+  }) as running,
+    extract(epoch from (${one}) - ${now}) * 1000 as wait_ms,
+    (exists (select 1 from moved m where m."name" = p."name")
+      or exists (select 1 from "trellis_jobs" j where j."name" = p."name" and ${READY})) as is_ready
+  from unnest(${list(names.map(({ name }) => name))}::text[],
+    ${list(names.map(({ limitId }) => limitId))}::uuid[]) p ("name", "limit_id")
+  where ${isOpen(sql`p."name"`, names)}`;
+}
+
+/** The lease of a dead worker's job ends: its place is free. */
+function isRunning(name: PlainSql, clock: Clock | undefined): PlainSql {
+  return sql`r."name" = ${name} and r."limit_key" is not null and r."state" = 'running'
+    and r."due_at" > ${sqlNow(clock)}`;
+}
+
+/** Which jobs of a name to lease. */
+export interface LimitedClaim {
+  /** Maximum number of jobs. */
+  readonly limit: number;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** False to leave out the jobs that have a group. */
+  readonly withGroups: boolean;
+  /** Only these jobs, if given; else `from` and `before` say where to begin. */
+  readonly ids?: readonly string[];
+  /** Key to begin with. */
+  readonly from: string;
+  /** True for the keys before it. */
+  readonly before: boolean;
+}
+
+/**
+ * Builds the statement that locks jobs of a name whose key has a free place. It goes from key to key with an index: it reads
+ * no jobs of keys without a place, of which there are no more than jobs that run.
+ *
+ * @param sought The name.
+ * @param claim Which jobs.
+ */
+export function selectLimited(
+  { name, version, limit: { concurrency, perKey }, pauseId }: LimitedName,
+  { limit, clock, withGroups, ids, from, before }: LimitedClaim,
+): PlainSql {
+  const ofName = sql`j."name" = ${name} and ${READY}`;
+  const only = ids === undefined ? sql`` : sql`and j."id" in (${listIds(ids)})`;
+  const until = before ? sql`and j."limit_key" < ${from}::uuid` : sql``;
+  const first = before ? sql`` : sql`and j."limit_key" >= ${from}::uuid`;
+  const nextKey = (after: PlainSql) =>
+    sql`select j."limit_key" from "trellis_jobs" j where ${ofName} ${until} ${after}
+      order by j."limit_key" limit 1`;
+  const keys = ids === undefined
+    ? sql`(${nextKey(first)}) union all
+      select (${nextKey(sql`and j."limit_key" > k."key"`)}) from k where k."key" is not null`
+    : sql`select distinct j."limit_key" from "trellis_jobs" j where ${ofName} ${only}`;
+  const running = isRunning(sql`${name}`, clock);
+  const places = perKey === undefined
+    ? sql`${limit}::bigint`
+    : sql`greatest(0, ${perKey.concurrency}::bigint - (select count(*) from "trellis_jobs" r
+      where ${running} and r."limit_key" = k."key"))`;
+  const allPlaces = concurrency === undefined
+    ? sql`${limit}::bigint`
+    : sql`least(${limit}::bigint, greatest(0, ${concurrency}::bigint
+      - (select count(*) from "trellis_jobs" r where ${running})))`;
+  return sql`with recursive k ("key") as (${keys})
+  select d."id" from k cross join lateral (
+    select j."id" from "trellis_jobs" j where ${ofName} and j."limit_key" = k."key" ${only}
+      and j."state" = 'queued' and coalesce(j."version", 1) <= ${version}::int and ${
+    mayLease(withGroups)
+  }
+    order by j."shard", j."due_at" limit ${places} for update skip locked) d
+  where ${isOpen(sql`${name}::text`, [{ name, version, pauseId }])} limit ${allPlaces}`;
+}
+
+/** Attempts that began: the time of the last one in milliseconds since 1970, and their number. */
+type Start = readonly [lastMs: number, count: number];
+
+/** What the row of a name's limits holds. */
+interface LimitRecord {
+  /** The limits, for people. */
+  readonly limit: { readonly concurrency?: number; readonly perKey?: number };
+  /** The attempts of the last period, the first ones first. */
+  readonly starts: readonly Start[];
+}
+
+/** Attempts within this part of a period are counted as one start, at the time of the last one. */
+const PARTS = 100;
+
+const countStarts = (starts: readonly Start[]) => starts.reduce((sum, [, count]) => sum + count, 0);
+
+/** Leaves out attempts that no period counts any more. */
+function keepStarts(
+  starts: readonly Start[],
+  { periodSeconds }: JobRateOptions,
+  nowMs: number,
+): Start[] {
+  return starts.filter(([lastMs]) => lastMs > nowMs - periodSeconds * 1000);
+}
+
+function addStarts(
+  starts: readonly Start[],
+  { periodSeconds }: JobRateOptions,
+  [nowMs, count]: Start,
+): Start[] {
+  const toPart = (ms: number) => Math.floor(ms / (periodSeconds * 1000 / PARTS));
+  const last = starts.at(-1);
+  return last !== undefined && toPart(last[0]) === toPart(nowMs)
+    ? [...starts.slice(0, -1), [nowMs, last[1] + count]]
+    : [...starts, [nowMs, count]];
+}
+
+/**
+ * Builds the statement that locks the row of a name's limits. It writes, so that two transactions conflict on each provider.
+ *
+ * @param limitId The row.
+ * @param clock Clock of a test.
+ */
+export function buildHold(limitId: string, clock: Clock | undefined): PlainSql {
+  return sql`update "trellis_jobs" set "fence" = "fence" + 1 where "id" = any(array(
+    select "id" from "trellis_jobs" where "id" = ${limitId}::uuid for update skip locked))
+  returning "payload", extract(epoch from ${sqlNow(clock)}) * 1000 as now_ms`;
+}
+
+/**
+ * Builds the statement that inserts the row of a name's limits.
+ *
+ * @param sought The name.
+ * @param clock Clock of a test.
+ */
+export function buildLimitRow(
+  { limitId, name }: Pick<LimitedName, "limitId" | "name">,
+  clock: Clock | undefined,
+): PlainSql {
+  const now = sqlNow(clock);
+  return sql`insert into "trellis_jobs" ("id", "name", "payload", "state", "shard", "position",
+    "enqueued_at", "run_at") values (${limitId}::uuid, ${name}::text, '{}', 'limit', 0, 0, ${now}, ${now})
+  on conflict do nothing returning "payload", extract(epoch from ${now}) * 1000 as now_ms`;
+}
+
+/**
+ * Builds the statement that writes the row of a name's limits.
+ *
+ * @param limitId The row.
+ * @param record What it holds.
+ * @param waitSeconds Time until the rate allows the next attempt.
+ * @param clock Clock of a test.
+ */
+export function buildLimitRecord(
+  limitId: string,
+  record: LimitRecord,
+  waitSeconds: number,
+  clock: Clock | undefined,
+): PlainSql {
+  return sql`update "trellis_jobs" set "payload" = ${JSON.stringify(record)}::text,
+    "run_at" = ${sqlIn(clock, waitSeconds)} where "id" = ${limitId}::uuid`;
+}
+
+interface HeldRow extends Record<string, unknown> {
+  payload: string;
+  now_ms: number | string;
+}
+
+/**
+ * Leases jobs of a name in a transaction.
+ *
+ * @param tx The transaction.
+ * @param sought The name.
+ * @param claim Which jobs.
+ * @param plan Number of the plan.
+ * @returns The jobs; `undefined` if another worker leases jobs of this name.
+ */
+export async function claimLimited(
+  tx: TransactionClient,
+  sought: LimitedName,
+  claim: Omit<LimitedClaim, "before">,
+  plan: number,
+): Promise<LeasedJob[] | undefined> {
+  const { job, limitId, limit: { concurrency, perKey, rate } } = sought;
+  const { clock } = claim;
+  // none: the row does not exist, or another worker has locked it
+  const held = (await runSqlRows<HeldRow>(tx, buildHold(limitId, clock)))[0] ??
+    (await runSqlRows<HeldRow>(tx, buildLimitRow(sought, clock)))[0];
+  if (held === undefined) return undefined;
+  const nowMs = Number(held.now_ms);
+  const known = JSON.parse(held.payload) as Partial<LimitRecord>;
+  let starts = rate === undefined ? [] : keepStarts(known.starts ?? [], rate, nowMs);
+  const most = Math.min(
+    claim.limit,
+    rate === undefined ? Infinity : rate.count - countStarts(starts),
+  );
+  const found: LeasedJob[] = [];
+  for (const before of perKey !== undefined && claim.ids === undefined ? [false, true] : [false]) {
+    if (found.length >= most) break;
+    const locked = selectLimited(sought, { ...claim, limit: most - found.length, before });
+    const statement = buildClaim(locked, { jobs: [job], clock }, plan);
+    found.push(...(await runSqlRows<ClaimedRow>(tx, statement)).map(readLeasedJob));
+  }
+  if (rate !== undefined && found.length > 0) {
+    starts = addStarts(starts, rate, [nowMs, found.length]);
+  }
+  const limit = { concurrency, perKey: perKey?.concurrency };
+  if (found.length > 0 && rate !== undefined || !isSame(limit, known.limit)) {
+    const isFull = rate !== undefined && countStarts(starts) >= rate.count;
+    const waitMs = isFull ? starts[0][0] + rate.periodSeconds * 1000 - nowMs : 0;
+    await runSqlRows(tx, buildLimitRecord(limitId, { limit, starts }, waitMs / 1000, clock));
+  }
+  return found;
+}
+
+function isSame(limit: LimitRecord["limit"], known: LimitRecord["limit"] | undefined): boolean {
+  return limit.concurrency === known?.concurrency && limit.perKey === known?.perKey;
+}
+
+/** A name that has jobs which could begin. */
+export interface ProbedName {
+  /** The name. */
+  readonly name: string;
+  /** Milliseconds until its rate allows the next attempt. */
+  readonly waitMs: number;
+  /** Places that are free for all its keys together. */
+  readonly places: number;
+}
+
+/**
+ * Looks for names with jobs that could begin.
+ *
+ * @param db The client.
+ * @param names The names.
+ * @param clock Clock of a test.
+ * @param plan Number of the plan.
+ */
+export async function probeLimited(
+  db: DrizzleClient,
+  names: readonly LimitedName[],
+  clock: Clock | undefined,
+  plan: number,
+): Promise<ProbedName[]> {
+  const limits = new Map(names.map(({ name, limit }) => [name, limit]));
+  const rows = await runSqlRows<ProbedRow>(db, buildProbe(names, clock, plan));
+  return rows.filter(({ is_ready }) => is_ready === true || is_ready === "t").map((row) => {
+    const { concurrency = Infinity, rate } = limits.get(row.name)!;
+    return {
+      name: row.name,
+      waitMs: rate === undefined ? 0 : Math.max(0, Number(row.wait_ms ?? 0)),
+      places: concurrency - Number(row.running),
+    };
+  });
+}
+
+/**
+ * Moves those of the jobs that may run to the ones that could begin, and returns their ids by name.
+ *
+ * @param db The client.
+ * @param ids At most {@link MAX_IDS} ids.
+ * @param names The names.
+ * @param clock Clock of a test.
+ */
+export async function moveIds(
+  db: DrizzleClient,
+  ids: readonly string[],
+  names: readonly LimitedName[],
+  clock: Clock | undefined,
+): Promise<[name: string, ids: readonly string[]][]> {
+  const select = selectByIds(ids, { names, limit: MAX_IDS, clock, withGroups: true });
+  const rows = await runSqlRows<{ id: string; name: string }>(db, buildMove(select, names));
+  const byName = new Map<string, string[]>();
+  for (const { id, name } of rows) byName.set(name, [...byName.get(name) ?? [], id]);
+  return [...byName];
+}
+
+/** Names and keys whose jobs wait for a limit. */
+export interface FullLimits {
+  /** Names of which no further job may begin. */
+  readonly names: readonly string[];
+  /** Keys of which no further job may begin. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Reads which limits have been reached.
+ *
+ * @param db The client.
+ * @param clock Clock of a test.
+ */
+export async function readFullLimits(
+  db: DrizzleClient,
+  clock: Clock | undefined,
+): Promise<FullLimits> {
+  const now = sqlNow(clock);
+  const [limits, running] = [
+    await runSqlRows<{ name: string; payload: string; is_rated: boolean | string }>(
+      db,
+      sql`select "name", "payload", "run_at" > ${now} as is_rated from "trellis_jobs" where "state" = 'limit'`,
+    ),
+    await runSqlRows<{ name: string; limit_key: string; jobs: number | string }>(
+      db,
+      sql`select "name", "limit_key", count(*) as jobs from "trellis_jobs"
+        where "limit_key" is not null and "state" = 'running' and "due_at" > ${now} group by "name", "limit_key"`,
+    ),
+  ];
+  const names: string[] = [];
+  const keys: string[] = [];
+  for (const { name, payload, is_rated } of limits) {
+    const { concurrency = Infinity, perKey = Infinity } =
+      (JSON.parse(payload) as Partial<LimitRecord>).limit ?? {};
+    const ofName = running.filter((row) => row.name === name);
+    const all = ofName.reduce((sum, { jobs }) => sum + Number(jobs), 0);
+    if (is_rated === true || is_rated === "t" || all >= concurrency) names.push(name);
+    keys.push(
+      ...ofName.filter(({ jobs }) => Number(jobs) >= perKey).map(({ limit_key }) => limit_key),
+    );
+  }
+  return { names, keys };
+}

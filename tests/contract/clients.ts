@@ -1,0 +1,200 @@
+import { assertEquals } from "@std/assert";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { installPython, prepare, run } from "../emulator/emulator.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
+import { EXAMPLES, getDocument, withExample } from "./examples.ts";
+
+/** Generators of TypeScript. The last versions for Node 20. */
+const NODE_TOOLS = [
+  "typescript@5.9.3",
+  "@types/node@20",
+  "openapi-typescript@7.13.0",
+  "orval@7.13.2",
+  "@hey-api/openapi-ts@0.95.0",
+  "swagger-typescript-api@13.13.0",
+  ...["cli", "core", "plugin-oas", "plugin-ts", "plugin-client"].map((name) =>
+    `@kubb/${name}@4.39.3`
+  ),
+];
+const TYPESCRIPT: Readonly<Record<string, (document: string, out: string) => string[]>> = {
+  "openapi-typescript": (document, out) => [document, "-o", `${out}/api.ts`],
+  "orval": (document, out) => [
+    ...["--input", document, "--output", `${out}/api.ts`, "--client", "fetch"],
+  ],
+  "openapi-ts": (document, out) => ["-i", document, "-o", out],
+  "swagger-typescript-api": (document, out) => ["generate", "-p", document, "-o", out],
+  "kubb": (_, out) => ["generate", "--config", `${out}.config.ts`],
+};
+const TSCONFIG = {
+  compilerOptions: {
+    ...{ target: "es2022", module: "esnext", moduleResolution: "bundler", strict: true },
+    ...{ noEmit: true, skipLibCheck: true, noUncheckedIndexedAccess: true },
+    ...{ allowImportingTsExtensions: true, lib: ["es2022", "dom", "dom.iterable"] },
+  },
+  include: ["*/**/*.ts"],
+};
+
+function kubbConfig(document: string, out: string): string {
+  return `import { defineConfig } from "@kubb/core";
+import { pluginClient } from "@kubb/plugin-client";
+import { pluginOas } from "@kubb/plugin-oas";
+import { pluginTs } from "@kubb/plugin-ts";
+export default defineConfig({
+  root: ${JSON.stringify(dirname(out))},
+  input: { path: ${JSON.stringify(document)} },
+  output: { path: "kubb", format: false, lint: false },
+  plugins: [pluginOas({ generators: [] }), pluginTs(), pluginClient({ client: "fetch" })],
+});
+`;
+}
+
+/** openapi-generator, of Maven. */
+const GENERATOR = "org.openapitools:openapi-generator-cli:7.25.0";
+const LIVE = fileURLToPath(new URL("live", import.meta.url));
+
+/** Compiled packages, which the three clients share. */
+const RUST_TARGET = join(tmpdir(), "trellis-contract-rust");
+
+/** A client in another language. */
+interface Language {
+  readonly options: readonly string[];
+  /** Compiles the client. */
+  compile(folder: string): Promise<void>;
+  /** Calls the booking example with it. Returns what the program printed. */
+  call(folder: string, url: string, token: string): Promise<string>;
+}
+
+function java(client: string, ...library: readonly string[]): Language {
+  return {
+    options: ["-g", "java", ...library],
+    compile: async (folder) => {
+      await run("mvn", ["-q", "compile"], folder);
+    },
+    async call(folder, ...args) {
+      const list = ["dependency:build-classpath", "-Dmdep.outputFile=classpath"];
+      await run("mvn", ["-q", ...list], folder);
+      const libraries = await Deno.readTextFile(`${folder}/classpath`);
+      const program = await Deno.readTextFile(`${LIVE}/Live.java`);
+      await Deno.writeTextFile(`${folder}/Live.java`, program.replace("CLIENT;", client));
+      return await run(
+        "java",
+        ["-cp", `target/classes:${libraries}`, "Live.java", ...args],
+        folder,
+      );
+    },
+  };
+}
+
+const LANGUAGES: Readonly<Record<string, Language>> = {
+  "java": java(
+    `new ApiClient().setBasePath(args[0]).addDefaultHeader("Authorization", "Bearer " + args[1]);`,
+  ),
+  "java native": java(
+    "new ApiClient(); client.updateBaseUri(args[0]); " +
+      `client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + args[1]));`,
+    ...["--library", "native"],
+  ),
+  "python": {
+    options: ["-g", "python"],
+    compile: async (folder) => {
+      await run("python3", ["-m", "compileall", "-q", "openapi_client"], folder);
+    },
+    call: async (folder, ...args) =>
+      await run(
+        await installPython("pydantic==2.14.4", "urllib3", "python-dateutil"),
+        [`${LIVE}/live.py`, folder, ...args],
+      ),
+  },
+  "go": {
+    options: ["-g", "go", "--additional-properties=withGoMod=true"],
+    async compile(folder) {
+      await run("go", ["mod", "tidy"], folder);
+      await run("go", ["vet", "."], folder);
+    },
+    async call(folder, ...args) {
+      await Deno.mkdir(`${folder}/live`);
+      await Deno.copyFile(`${LIVE}/live.go`, `${folder}/live/main.go`);
+      return await run("go", ["run", "./live", ...args], folder);
+    },
+  },
+  "rust": {
+    options: ["-g", "rust"],
+    compile: async (folder) => {
+      await run("cargo", ["check", "-q", "--target-dir", RUST_TARGET], folder);
+    },
+    async call(folder, ...args) {
+      await Deno.mkdir(`${folder}/examples`);
+      await Deno.copyFile(`${LIVE}/live.rs`, `${folder}/examples/live.rs`);
+      await run("cargo", ["add", "-q", "--dev", "tokio", "--features", "full"], folder);
+      return await run("cargo", [
+        "run",
+        "-q",
+        "--target-dir",
+        RUST_TARGET,
+        "--example",
+        "live",
+        "--",
+        ...args,
+      ], folder);
+    },
+  },
+};
+
+/** Clients that do not compile by a fault of the generator. */
+const KNOWN_FAULTS: readonly string[] = [
+  // writes List<String>.class for a text or a list of texts
+  "java native of accounts",
+];
+
+for (const name of Object.keys(EXAMPLES)) {
+  Deno.test(`generators of TypeScript make clients of ${name} that compile strictly`, async () => {
+    const tools = await prepare("trellis-contract-tools-1", async (draft) => {
+      await Deno.writeTextFile(`${draft}/package.json`, `{ "type": "module" }`);
+      await run("npm", ["install", "--silent", "--no-audit", "--no-fund", ...NODE_TOOLS], draft);
+    });
+    const parent = await Deno.makeTempDir({ dir: tools });
+    try {
+      for (const [tool, getArguments] of Object.entries(TYPESCRIPT)) {
+        const out = join(parent, tool);
+        await Deno.writeTextFile(`${out}.config.ts`, kubbConfig(getDocument(name), out));
+        const program = join(tools, "node_modules/.bin", tool);
+        await run(program, getArguments(getDocument(name), out), parent);
+      }
+      await Deno.writeTextFile(`${parent}/tsconfig.json`, JSON.stringify(TSCONFIG));
+      await run(join(tools, "node_modules/.bin/tsc"), ["-p", parent]);
+    } finally {
+      await Deno.remove(parent, { recursive: true });
+    }
+  });
+}
+
+for (const [language, { options, compile, call }] of Object.entries(LANGUAGES)) {
+  Deno.test({
+    name: `clients in ${language} compile, and call the booking example`,
+    // the server closes its connections later
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => {
+      await run("mvn", ["-q", "dependency:get", `-Dartifact=${GENERATOR}`, "-Dtransitive=false"]);
+      const [group, artifact, version] = GENERATOR.split(":");
+      const file = `${
+        group.replaceAll(".", "/")
+      }/${artifact}/${version}/${artifact}-${version}.jar`;
+      const jar = join(Deno.env.get("HOME")!, ".m2/repository", file);
+      for (const name of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
+        await withTempFolder({}, async (folder) => {
+          const args = ["generate", "-i", getDocument(name), "-o", folder, ...options];
+          await run("java", ["-jar", jar, ...args]);
+          if (KNOWN_FAULTS.includes(`${language} of ${name}`)) return;
+          await compile(folder);
+          if (name !== "booking") return;
+          await withExample(name, async ({ url }, token) => {
+            assertEquals((await call(folder, url, token)).trim(), "called");
+          });
+        });
+      }
+    },
+  });
+}

@@ -1,0 +1,51 @@
+import { assertEquals } from "@std/assert";
+import { dirname, join } from "node:path";
+import { hasPython, installPython } from "../emulator/emulator.ts";
+import { runProgram } from "../../scripts/program.ts";
+import { testSeed } from "../support/seed.ts";
+import { EXAMPLES, getDocument, withExample } from "./examples.ts";
+
+const PACKAGE = "schemathesis==4.32.5";
+/**
+ * What an answer must have: no 5xx, and the status, the headers and the body of the document. Whether a request is refused
+ * is not checked: a schema cannot say all that a handler refuses, and better-auth accepts more than its schemas.
+ */
+const CHECKS = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_headers_conformance",
+  "response_schema_conformance",
+  "missing_required_header",
+  "unsupported_method",
+  "allow_header_conformance",
+  "ignored_auth",
+];
+const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
+const ignore = !await hasPython();
+
+for (const name of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
+  Deno.test({
+    name: `schemathesis finds no answer of ${name} outside of its document`,
+    ignore,
+    // the server closes its connections later
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: () =>
+      withExample(name, async ({ url }, token) => {
+        const program = join(dirname(await installPython(PACKAGE)), "schemathesis");
+        const args = [
+          ...["run", getDocument(name), "--url", url, "--header", `Authorization: Bearer ${token}`],
+          ...["--checks", CHECKS.join(), "--phases", "examples,coverage,fuzzing"],
+          ...["--max-examples", isFull ? "300" : "10", "--seed", String(testSeed)],
+          ...["--continue-on-failure", "--output-truncate", "true"],
+        ];
+        // sign-out and the deletion of the user are among the requests: the rest is then refused
+        const auth = ["--include-path-regex", "^/auth/"];
+        for (const part of [["--exclude-path-regex", "^/auth/"], auth]) {
+          const { code, stdout } = await runProgram(program, [...args, ...part]);
+          assertEquals(code, 0, stdout.slice(stdout.indexOf("= FAILURES ="), 20_000));
+        }
+      }),
+  });
+}

@@ -1,0 +1,269 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import * as z from "zod";
+import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import {
+  type CommittedJob,
+  configureJobs,
+  countJobs,
+  createJobWorker,
+  defineJob,
+  type JobLimitOptions,
+  listJobs,
+} from "../../jobs/mod.ts";
+import { createJobRunner } from "../../testing/mod.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { createJobsTable, listRows, withJobs } from "./jobs_database.ts";
+
+const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
+const postgres = await startPostgres();
+const database = {
+  provider: "serverless-pg",
+  connectionString: await postgres.createDatabase("limits"),
+  instrument: false,
+  maxConnections: 12,
+} as const;
+const db = await getDrizzleClient(database);
+await createJobsTable(db);
+
+Deno.test.afterAll(async () => {
+  await closeDrizzleClient(database);
+  await postgres.stop();
+});
+
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Counts the jobs that run at the same time, by key. */
+class Gauge {
+  readonly #running = new Map<string, number>();
+  readonly most = new Map<string, number>();
+  total = 0;
+  mostTotal = 0;
+
+  async run(key: string, ms = 2): Promise<void> {
+    const count = (this.#running.get(key) ?? 0) + 1;
+    this.#running.set(key, count);
+    this.most.set(key, Math.max(count, this.most.get(key) ?? 0));
+    this.mostTotal = Math.max(this.mostTotal, ++this.total);
+    await wait(ms);
+    this.total--;
+    this.#running.set(key, this.#running.get(key)! - 1);
+  }
+}
+
+Deno.test("limit.concurrency holds over all workers, which run all jobs", async () => {
+  const gauge = new Gauge();
+  const call = defineJob({ name: "call", schema: z.number(), limit: { concurrency: 2 } })(
+    () => gauge.run("all"),
+  );
+  await call.enqueueMany(db, Array.from({ length: 40 }, (_, n) => n));
+  const workers = [1, 2, 3].map(() =>
+    createJobWorker({ getDb: () => db, jobs: [call], concurrency: 3, ...QUIET })
+  );
+  // all of them look for jobs each time that one has ended
+  for (const worker of workers) worker.start({ pollMs: 10 });
+  const countOpen = () =>
+    executeRows(db, sql`select id from trellis_jobs where state in ('queued', 'running')`);
+  while ((await countOpen()).length > 0) await wait(10);
+  await Promise.all(workers.map((worker) => worker.stop()));
+  assertEquals(gauge.mostTotal, 2);
+});
+
+Deno.test("limit.perKey holds, and a key with few jobs does not wait for one with many", async () => {
+  const gauge = new Gauge();
+  const order: string[] = [];
+  const sync = defineJob({
+    name: "sync",
+    schema: z.object({ tenant: z.string(), n: z.number() }),
+    limit: { concurrency: 3, perKey: { key: ({ tenant }) => tenant, concurrency: 1 } },
+  })(async ({ payload: { tenant } }) => {
+    order.push(tenant);
+    await gauge.run(tenant);
+  });
+  const many = Array.from({ length: 60 }, (_, n) => ({ tenant: "many", n }));
+  await sync.enqueueMany(db, many);
+  await sync.enqueueMany(db, ["a", "b", "c"].map((tenant) => ({ tenant, n: 0 })));
+  const workers = [1, 2].map(() =>
+    createJobWorker({ getDb: () => db, jobs: [sync], concurrency: 4, ...QUIET })
+  );
+  await Promise.all(workers.map((worker) => worker.runDue()));
+  assertEquals(order.length, 63);
+  assertEquals(new Set(gauge.most.values()), new Set([1]));
+  assert(gauge.mostTotal <= 3);
+  for (const tenant of ["a", "b", "c"]) assert(order.indexOf(tenant) < 20, order.join());
+});
+
+Deno.test("a job that waits for its limit holds back no other job, and shows why it waits", async () => {
+  let free = () => {};
+  const gate = new Promise<void>((resolve) => free = resolve);
+  let started = () => {};
+  const isStarted = new Promise<void>((resolve) => started = resolve);
+  const slow = defineJob({ name: "slow", schema: z.number(), limit: { concurrency: 1 } })(
+    async () => {
+      started();
+      await gate;
+    },
+  );
+  const other = defineJob({ name: "other", schema: z.number() })(() => {});
+  await slow.enqueueMany(db, [1, 2, 3]);
+  await other.enqueueMany(db, Array.from({ length: 20 }, (_, n) => n));
+  const worker = createJobWorker({
+    getDb: () => db,
+    jobs: [slow, other],
+    concurrency: 3,
+    ...QUIET,
+  });
+  const running = worker.runDue();
+  await isStarted;
+  const isDone = () =>
+    executeRows(db, sql`select id from trellis_jobs where name = 'other' and state <> 'done'`)
+      .then((rows) => rows.length === 0);
+  while (!await isDone()) await wait(5);
+  const [stats] = (await countJobs(db)).filter(({ name, state }) =>
+    name === "slow" && state === "queued"
+  );
+  assertEquals([stats.jobs, stats.due, stats.waitForLimit], [2, 2, 2]);
+  const listed = await listJobs(db, { name: "slow" });
+  assertEquals(listed.map(({ waitsForLimit }) => waitsForLimit).sort(), [false, true, true]);
+  free();
+  // the places that become free are used until no job is left
+  assertEquals((await running).done, 23);
+  assertEquals((await countJobs(db)).every(({ waitForLimit }) => waitForLimit === 0), true);
+});
+
+Deno.test("the place of a dead worker's job is free when its lease ends, and the job runs again", async () => {
+  const ran: number[] = [];
+  const once = defineJob({ name: "once", schema: z.number(), limit: { concurrency: 1 } })(
+    ({ payload }) => void ran.push(payload),
+  );
+  const [first] = await once.enqueueMany(db, [1, 2]);
+  await db.execute(
+    sql`update trellis_jobs set state = 'running', fence = 1, attempts = 1, shard = 21,
+    due_at = now() + interval '1 hour' where id = ${first}::uuid`,
+  );
+  const worker = createJobWorker({ getDb: () => db, jobs: [once], ...QUIET });
+  assertEquals((await worker.runDue()).done, 0);
+  await db.execute(sql`update trellis_jobs set due_at = now() where id = ${first}::uuid`);
+  assertEquals((await worker.runDue()).done, 2);
+  assertEquals(ran.sort(), [1, 2]);
+});
+
+Deno.test("limit.rate holds in any period, and counts each attempt", async () => {
+  await withJobs(async (db) => {
+    const starts: number[] = [];
+    const job = defineJob({
+      name: "rated",
+      schema: z.number(),
+      limit: { rate: { count: 3, periodSeconds: 60 } },
+      retry: { maxAttempts: 2, baseDelaySeconds: 0 },
+    })(({ payload, job }) => {
+      starts.push(runner.now());
+      if (payload === 0 && job.attempt === 1) throw new Error("once");
+    });
+    await using runner = await createJobRunner({ db, jobs: [job] });
+    const startMs = runner.now();
+    await job.enqueueMany(db, [0, 1, 2, 3, 4, 5, 6]);
+    await runner.run();
+    assertEquals(starts.length, 3);
+    await runner.advance(59);
+    assertEquals(starts.length, 3);
+    await runner.advance(200);
+    // seven jobs, one with two attempts
+    assertEquals(starts.length, 8);
+    for (const at of starts) {
+      assert(starts.filter((other) => other >= at && other < at + 60_000).length <= 3);
+    }
+    // no place is left unused
+    assertEquals(starts.map((at) => Math.round((at - startMs) / 60_000)), [0, 0, 0, 1, 1, 1, 2, 2]);
+    assertEquals((await listRows(db)).filter(({ state }) => state === "done").length, 7);
+  });
+});
+
+Deno.test("jobs of a queue that wait for their limit are delivered later, once", async () => {
+  await withJobs(async (db) => {
+    const delivered: CommittedJob[] = [];
+    const restore = configureJobs({
+      delivery: {
+        graceSeconds: 60,
+        maxDelaySeconds: 900,
+        deliver: (jobs) => Promise.resolve(void delivered.push(...jobs)),
+      },
+    });
+    let inside: (() => Promise<unknown>) | undefined;
+    const job = defineJob({ name: "queued", schema: z.number(), limit: { concurrency: 1 } })(
+      async () => {
+        await inside?.();
+        inside = undefined;
+      },
+    );
+    const ids = await job.enqueueMany(db, [1, 2, 3]);
+    const work = () => createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    delivered.length = 0;
+    inside = async () => {
+      const others = await work().runIds(ids.slice(1));
+      assertEquals(others.done, 0);
+      assertEquals(delivered.map(({ id }) => id).sort(), ids.slice(1).sort());
+      for (const { delaySeconds } of delivered) assert(delaySeconds >= 30 && delaySeconds <= 60);
+      // a message that comes twice is not sent again
+      await work().runIds(ids.slice(1));
+      assertEquals(delivered.length, 2);
+    };
+    // a job that has ended gives its place to the next one
+    assertEquals((await work().runIds([ids[0]])).done, 3);
+    // messages of jobs that are done have no effect
+    assertEquals((await work().runIds(ids)).done, 0);
+    restore();
+  });
+});
+
+Deno.test("jobs that were enqueued before their job had a limit, or while it has none, are run", async () => {
+  await withJobs(async (db) => {
+    const declare = (limit?: JobLimitOptions) =>
+      defineJob({ name: "changing", schema: z.number(), limit })(() => {});
+    const limited = declare({ concurrency: 2, perKey: { key: String, concurrency: 1 } });
+    const run = async (job: typeof limited) =>
+      (await createJobWorker({ getDb: () => db, jobs: [job], ...QUIET }).runDue()).done;
+    for (const priority of ["high", "normal", "low"] as const) {
+      await declare().enqueueMany(db, [1, 2], { priority });
+    }
+    assertEquals(await run(limited), 6);
+    for (const priority of ["high", "normal", "low"] as const) {
+      await limited.enqueueMany(db, [1, 2], { priority });
+    }
+    assertEquals(await run(declare()), 6);
+  });
+});
+
+Deno.test("jobs with a limit keep the order of their group and their priority", async () => {
+  await withJobs(async (db) => {
+    const ran: number[] = [];
+    const job = defineJob({ name: "ordered", schema: z.number(), limit: { concurrency: 5 } })(
+      ({ payload }) => void ran.push(payload),
+    );
+    await job.enqueue(db, 9, { priority: "low" });
+    await job.enqueueMany(db, [1, 2, 3], { group: "g" });
+    await job.enqueue(db, 0, { priority: "high" });
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], concurrency: 1, ...QUIET });
+    assertEquals((await worker.runDue()).done, 5);
+    assertEquals(ran, [0, 1, 2, 3, 9]);
+  });
+});
+
+Deno.test("defineJob() refuses limits that cannot hold", () => {
+  const refuse = (options: object, message: string) =>
+    assertThrows(
+      () => defineJob({ name: "job", schema: z.number(), ...options })(() => {}),
+      ConfigurationError,
+      message,
+    );
+  const perKey = { key: String, concurrency: 1 };
+  refuse({ limit: {} }, "limit of the job job is empty");
+  refuse({ limit: { concurrency: 0 } }, "limit.concurrency is 0");
+  refuse({ limit: { perKey: { concurrency: 1 } } }, "limit.perKey.key is null");
+  refuse({ limit: { perKey: { key: String } } }, "limit.perKey.concurrency is null");
+  refuse({ limit: { rate: { count: 1 } } }, "limit.rate.periodSeconds is null");
+  refuse({ limit: { rate: { count: 1, period: 1, periodSeconds: 1 } } }, "no option period");
+  refuse({ limit: { concurrency: 1 }, batchSize: 2 }, "batchSize");
+  refuse({ limit: { perKey }, unique: { replace: true } }, "has perKey");
+});
