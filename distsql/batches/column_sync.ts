@@ -3,7 +3,7 @@ import type { RunSql } from "../../sql/session.ts";
 import { getName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { findUnsafeExpression } from "./find_unsafe.ts";
-import { VOLATILE_FUNCTIONS } from "./known_functions.ts";
+import { VOLATILE_FUNCTIONS } from "../syntax/known_functions.ts";
 
 /**
  * Two columns of a table that triggers keep equal while a column gets another name. A function has
