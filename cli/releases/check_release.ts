@@ -369,8 +369,8 @@ function getAdvice(sql: string): string {
   const reader = parseStatement(sql);
   const deploys = "deploy a release that does not need it, and then run this statement";
   if (reader.find("RENAME", 0) >= 0 || /\bSET\s+SCHEMA\b/i.test(sql)) {
-    return "Expand: add the new name beside the old one (a column, or a view). Deploy a release that writes " +
-      "both and reads the new one. Backfill the old rows. Contract: drop the old name in a later release";
+    return "Expand: add the new name beside the old one, a column with trellis generate migration --expand, " +
+      "or a view. Deploy a release that uses the new name. Contract: drop the old name in a later release";
   }
   if (reader.find("TYPE", 0) >= 0) {
     return "Expand: add a column of the new type. Deploy a release that writes both columns. Backfill the old " +

@@ -195,6 +195,8 @@ Deno.test("generate migration --expand keeps both names equal while two releases
     await grant(client, "new");
     const releases = { old: connect(url, "old_release"), new: connect(url, "new_release") };
     const blocker = connect(url);
+    const blocked = Promise.withResolvers<void>();
+    let migrated: Promise<unknown> | undefined;
     try {
       const model = new Map<number, Values>();
       for (const row of await client.unsafe("SELECT id, body, state, n FROM notes")) {
@@ -202,14 +204,13 @@ Deno.test("generate migration --expand keeps both names equal while two releases
       }
       const held = Math.floor(ROWS / 2);
       const locked = Promise.withResolvers<void>();
-      const blocked = Promise.withResolvers<void>();
       const blocking = blocker.begin(async (tx) => {
         await tx.unsafe(`SELECT FROM notes WHERE id = ${held} FOR UPDATE`);
         locked.resolve();
         await blocked.promise;
       });
       await locked.promise;
-      const migrated = runMigrations(target);
+      migrated = runMigrations(target);
       for (let waiting = false; !waiting;) {
         [{ waiting }] = await client.unsafe(`SELECT count(*) > 0 AS waiting FROM pg_stat_activity
           WHERE wait_event_type = 'Lock' AND query ILIKE '%UPDATE%notes%'`);
@@ -280,6 +281,8 @@ Deno.test("generate migration --expand keeps both names equal while two releases
         assertEquals((error as { code?: string }).code, code, text);
       }
     } finally {
+      blocked.resolve();
+      await migrated?.catch(() => {});
       await Promise.all([...Object.values(releases), blocker].map((each) => each.end()));
     }
   });
