@@ -9,12 +9,16 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { planMigrationFiles } from "../../../cli/auth_schema/migration_file.ts";
 import { findDrift } from "../../../cli/database/drift.ts";
-import { planDatabaseRollback } from "../../../cli/database/rollback.ts";
+import { keepInFolder, planDatabaseRollback } from "../../../cli/database/rollback.ts";
 import { checkRelease } from "../../../cli/releases/check_release.ts";
 import type { ReleaseManifest } from "../../../cli/releases/release_manifest.ts";
 import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
 import { groupSteps, renderStep } from "../../../cli/schema_migration/difference.ts";
-import { planExpand, readOpenExpands } from "../../../cli/schema_migration/expand_steps.ts";
+import {
+  endExpand,
+  planExpand,
+  readOpenExpands,
+} from "../../../cli/schema_migration/expand_steps.ts";
 import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
 import { planSquash } from "../../../cli/schema_migration/plan_squash.ts";
 import { readCatalog } from "../../../cli/schema_migration/read_catalog.ts";
@@ -372,7 +376,9 @@ Deno.test("each release works at every schema between expand and contract, and t
       'set: column "body" of relation "notes" does not exist',
       'the grant of "notes": column "body" does not exist',
     ]);
-    await runMigrations(target);
+    const kept = await keepInFolder(target);
+    assertEquals(kept.problems, []);
+    await runMigrationFolder(target, () => kept.folder);
     assertEquals((await findDrift(target)).differences, []);
     assertEquals(
       [
@@ -483,5 +489,29 @@ Deno.test("the batches accept triggers of an expansion by what they do, and refu
     // a change of one column changes the other
     await database.exec("CREATE UNIQUE INDEX ON t (b)");
     assertStringIncludes(await decide("UPDATE t SET a = upper(a)") ?? "", "unique index (b)");
+  });
+});
+
+Deno.test("planExpand() quotes names, and names the schema of a type in its triggers", async () => {
+  await withMigrated([], async (database) => {
+    await database.exec(`CREATE SCHEMA "A b"; CREATE TYPE "A b".mood AS ENUM ('calm', 'glad');
+      CREATE TABLE "A b"."T" (id int PRIMARY KEY, "o ""ld" "A b".mood NOT NULL DEFAULT 'calm');
+      INSERT INTO "A b"."T" VALUES (1, 'glad')`);
+    const { tables: [table] } = await readCatalog(database);
+    const [, old] = table.columns;
+    const steps = await planExpand(database, { table, old, next: { ...old, name: "NE'w" } });
+    assert(typeof steps !== "string");
+    for (const { sql } of steps) await database.exec(sql);
+    const [open] = await readOpenExpands(database);
+    assertEquals([open.schema, open.table, open.from, open.to], ["A b", "T", 'o "ld', "NE'w"]);
+    await database.exec(`INSERT INTO "A b"."T" (id, "NE'w") VALUES (2, 'glad');
+      INSERT INTO "A b"."T" (id, "o ""ld") VALUES (3, 'glad'); INSERT INTO "A b"."T" (id) VALUES (4)`);
+    const { rows } = await database.query(
+      `SELECT array_agg("o ""ld"::text ORDER BY id)::text AS old, array_agg("NE'w"::text ORDER BY id)::text AS next
+        FROM "A b"."T"`,
+    );
+    assertEquals(rows, [{ old: "{glad,glad,glad,calm}", next: "{glad,glad,glad,calm}" }]);
+    for (const { sql } of endExpand(open)) await database.exec(sql);
+    assertEquals(await readOpenExpands(database), []);
   });
 });
