@@ -25,9 +25,13 @@ function runOn(database: PGlite): RunSql {
   return async (sql) => (await database.query<Record<string, unknown>>(sql)).rows;
 }
 
+function toRegclass({ schema, name }: { schema: string; name: string }): string {
+  return `${quoteLiteral(qualify(schema, name))}::regclass`;
+}
+
 /** Selects a column of a table in a query with `pg_attribute` as `a`. */
 function isColumn(table: { schema: string; name: string }, column: string): string {
-  return `a.attrelid = ${quoteLiteral(qualify(table.schema, table.name))}::regclass ` +
+  return `a.attrelid = ${toRegclass(table)} ` +
     `AND a.attname = ${quoteLiteral(column)}`;
 }
 
@@ -173,6 +177,9 @@ async function findDependent(
   table: CatalogTable,
   { name }: CatalogColumn,
 ): Promise<string | undefined> {
+  const oid = toRegclass(table);
+  const family = await run(`SELECT FROM pg_inherits WHERE ${oid} IN (inhrelid, inhparent) LIMIT 1`);
+  if (family.length > 0) return "a trigger does not fire for the rows of tables that inherit";
   const [first] = await run(`${DEPENDENTS} AND ${isColumn(table, name)} ORDER BY 1 LIMIT 1`);
   return first === undefined
     ? undefined

@@ -406,6 +406,7 @@ Deno.test("planExpand() refuses columns whose values the triggers cannot keep eq
       CREATE TABLE keyless (a text);
       CREATE TABLE fired (id int PRIMARY KEY, a text);
       CREATE TRIGGER x BEFORE UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION nothing();
+      CREATE TABLE parents (id int PRIMARY KEY, a text); CREATE TABLE heirs () INHERITS (parents);
       CREATE TABLE parts (id int PRIMARY KEY, a text) PARTITION BY RANGE (id);`);
     const catalog = await readCatalog(database);
     const plan = async (path: string, changes: object = {}) => {
@@ -428,6 +429,7 @@ Deno.test("planExpand() refuses columns whose values the triggers cannot keep eq
       ["t.b", "its default and NOT NULL changes too", { default: "'x'::text", isRequired: true }],
       ["keyless.a", "has no primary key"],
       ["fired.a", "fired has a trigger x"],
+      ["parents.a", "for the rows of tables that inherit"],
       ["parts.a", "is not an ordinary table"],
     ];
     for (const [path, reason, changes] of refused) {
