@@ -60,12 +60,22 @@ export const generateMigration: Command = {
       description: "Tables and columns that stay although the schema does not declare them, " +
         "comma-separated.",
     },
+    {
+      name: "expand",
+      description:
+        "Keep the old names of renamed columns for the release that runs: triggers keep " +
+        "both columns equal until --drop of the old one in a later migration.",
+    },
     { name: "check", description: "Write nothing; exit with 1 if a migration is missing." },
     { name: "dry-run", description: "Write nothing; print the migration." },
   ],
   examples: [
     ["trellis generate migration add_title", "write migrations/0002_add_title.sql"],
     ["trellis generate migration rename_body --rename notes.body=text", "rename a column"],
+    [
+      "trellis generate migration add_text --rename notes.body=text --expand",
+      "the same while a release runs that uses the old name",
+    ],
     ["trellis generate migration drop_tags --drop tags,notes.tag_id", "drop a table and a column"],
     ["trellis generate migration --check", "in CI: fail if the schema has no migration"],
   ],
@@ -92,7 +102,8 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const config = await readProjectConfig(context);
   const files = listSchemaFiles(root, config);
   const folder = resolve(root, config.database.migrationsDir);
-  const difference = await context.output.step(
+  const refused = decisions.isExpand === true && isForDistSql(root, config);
+  const difference = refused ? EXPAND_REFUSED : await context.output.step(
     "Comparing the schema with the migrations",
     async () =>
       await planDifference({
@@ -116,9 +127,21 @@ async function run(context: CommandContext): Promise<CommandResult> {
     files: isBlocked ? [] : changes.map(({ path, change }) => ({ path, change })),
     problems: difference.problems,
     kept: difference.kept,
+    open: difference.open,
     findings,
   };
 }
+
+const EXPAND_REFUSED: Difference = {
+  steps: [],
+  problems: [
+    "--expand needs triggers, which Aurora DSQL does not have. Declare the new column beside the old " +
+    "one, deploy a release that writes both, fill the new column with UPDATE, deploy a release that " +
+    "uses only the new column, and drop the old one in a later migration",
+  ],
+  kept: [],
+  open: [],
+};
 
 function readName({ args, options }: CommandContext): string {
   const [name] = args;
@@ -149,16 +172,20 @@ function planFiles(
   });
 }
 
+function isForDistSql(root: string, config: ResolvedConfig): boolean {
+  const parent = dirname(config.functionsDir);
+  const sources = resolve(root, parent === "." ? config.functionsDir : parent);
+  const hasSource = () => existsSync(sources) && sourceFiles(sources).some(namesDistSql);
+  return isDeployedToDistSql(config, hasSource);
+}
+
 /** Finds what Aurora DSQL refuses, if the project is deployed there. */
 async function findRefused(
   root: string,
   config: ResolvedConfig,
   changes: readonly FileChange[],
 ): Promise<PlanFinding[]> {
-  const parent = dirname(config.functionsDir);
-  const sources = resolve(root, parent === "." ? config.functionsDir : parent);
-  const hasSource = () => existsSync(sources) && sourceFiles(sources).some(namesDistSql);
-  if (!isDeployedToDistSql(config, hasSource)) return [];
+  if (!isForDistSql(root, config)) return [];
   const { migrationsDir, translation } = config.database;
   const dir = toProjectPath(root, migrationsDir);
   const check = await import("../schema_migration/check_distsql.ts");
@@ -173,7 +200,7 @@ interface Outcome {
 }
 
 function report({ root, output, options }: CommandContext, outcome: Outcome): void {
-  const { difference: { steps, problems, kept }, changes, findings, isBlocked } = outcome;
+  const { difference: { steps, problems, kept, open }, changes, findings, isBlocked } = outcome;
   const isWritten = options.check !== true && options["dry-run"] !== true && !isBlocked;
   for (const problem of problems) output.error(problem);
   printFindings(output, findings, changes[0] === undefined ? "" : dirname(changes[0].path));
@@ -187,6 +214,7 @@ function report({ root, output, options }: CommandContext, outcome: Outcome): vo
         "tables, columns, indexes, constraints, sequences and options of views",
     );
   }
+  for (const each of open) output.warn(each);
   const isServed = isLocked(join(root, ".trellis", "dev", "lock"));
   const word = options.check === true ? "missing" : "planned";
   if (!isBlocked) {

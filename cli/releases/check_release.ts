@@ -17,6 +17,7 @@ import type { SqlSession } from "../../sql/session.ts";
 import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { tokenize } from "../../sql/tokenize.ts";
+import { readOpenExpands } from "../schema_migration/expand_steps.ts";
 import { runStatement, withMigrated } from "../schema_migration/replay.ts";
 import type { ReleaseManifest } from "./release_manifest.ts";
 
@@ -248,7 +249,13 @@ async function findRequired(database: PGlite, sql: string): Promise<string[]> {
       "NOT attisdropped AND attnotnull AND NOT atthasdef AND attidentity = ''",
     [text],
   );
-  return rows.map(({ name }) => name).filter((name) => !given.has(name));
+  const required = rows.map(({ name }) => name).filter((name) => !given.has(name));
+  if (required.length === 0) return [];
+  const table = readName(reader, 2);
+  const synced = (await readOpenExpands(database)).filter((each) =>
+    each.table === table.name && each.schema === (table.schema ?? "public")
+  ).flatMap(({ from, to }) => [from, to]);
+  return required.filter((name) => !synced.includes(name));
 }
 
 /** Types that take every parameter of a type. */
@@ -362,8 +369,8 @@ function getAdvice(sql: string): string {
   const reader = parseStatement(sql);
   const deploys = "deploy a release that does not need it, and then run this statement";
   if (reader.find("RENAME", 0) >= 0 || /\bSET\s+SCHEMA\b/i.test(sql)) {
-    return "Expand: add the new name beside the old one (a column, or a view). Deploy a release that writes " +
-      "both and reads the new one. Backfill the old rows. Contract: drop the old name in a later release";
+    return "Expand: add the new name beside the old one, a column with trellis generate migration --expand, " +
+      "or a view. Deploy a release that uses the new name. Contract: drop the old name in a later release";
   }
   if (reader.find("TYPE", 0) >= 0) {
     return "Expand: add a column of the new type. Deploy a release that writes both columns. Backfill the old " +

@@ -217,7 +217,7 @@ const INTEGERS: readonly string[] = ["smallint", "integer", "bigint", "numeric"]
  * @param from The type as PostgreSQL prints it: `character varying(20)`.
  * @param to The other type.
  */
-function isWidening(from: string, to: string): boolean {
+export function isWidening(from: string, to: string): boolean {
   const old = parseType(from);
   const next = parseType(to);
   if (old.name === next.name && next.sizes.length === 0) return TEXTS_AND_NUMBERS.has(next.name);

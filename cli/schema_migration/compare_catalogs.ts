@@ -7,9 +7,16 @@ import {
   getLabel,
   quoteTable,
 } from "./catalog.ts";
+import { describeExpand, endExpand } from "./expand_steps.ts";
 import { compareTables, findForeignKeys, isOwnTable } from "./compare_tables.ts";
 import type { Decisions } from "./decisions.ts";
-import { type Comparison, type Difference, RISKS, type Step } from "./difference.ts";
+import {
+  type Comparison,
+  type Difference,
+  type PartialDifference,
+  RISKS,
+  type Step,
+} from "./difference.ts";
 
 /**
  * Compares the database of the migrations with that of the schema. Nothing that the schema does not
@@ -25,7 +32,7 @@ export function compareCatalogs(comparison: Comparison): Difference {
   const views = compareObjects("view", have.views, want.views, created);
   const storage = compareStorage(have, want, decisions);
   const tables = compareTables(comparison);
-  const drops = dropTables(have, want, decisions);
+  const drops = dropTables(comparison);
   const steps: Step[] = [
     ...schemas.map((name) => ({ sql: `CREATE SCHEMA ${quoteName(name)}` })),
     ...enums.steps,
@@ -57,6 +64,7 @@ export function compareCatalogs(comparison: Comparison): Difference {
       ...listUndeclared("view", have.views, want.views),
       ...storage.kept,
     ],
+    open: (comparison.expands ?? []).map(describeExpand),
   };
 }
 
@@ -82,7 +90,7 @@ function compareObjects(
   have: readonly CatalogObject[],
   want: readonly CatalogObject[],
   created: readonly string[],
-): Omit<Difference, "kept"> {
+): Omit<PartialDifference, "kept"> {
   const present = new Map(have.map((each) => [getLabel(each), each.definition]));
   const steps: Step[] = [];
   const problems: string[] = [];
@@ -165,13 +173,17 @@ function compareSecurity(have: Catalog, want: Catalog): Step[] {
     }));
 }
 
-function dropTables(have: Catalog, want: Catalog, { drops }: Decisions): Step[] {
+function dropTables({ have, want, decisions: { drops }, expands = [] }: Comparison): Step[] {
   const declared = new Set(want.tables.map(getLabel));
   const dropped = have.tables.filter((table) => {
     const label = getLabel(table);
     return drops.has(label) && !declared.has(label);
   });
+  const ended = expands.filter(({ schema, table }) =>
+    dropped.some((each) => each.schema === schema && each.name === table)
+  );
   return [
+    ...ended.flatMap(endExpand),
     ...dropped.flatMap((table) => findForeignKeys(have, table)),
     ...dropped.map((table) => ({
       sql: `DROP TABLE ${quoteTable(table)}`,

@@ -1,6 +1,8 @@
 import { qualify, quoteName } from "../../sql/quote.ts";
+import { deriveName, getName } from "../../sql/sql_name.ts";
+import { tokenize } from "../../sql/tokenize.ts";
 import { type CatalogRule, type CatalogTable, getLabel, quoteTable } from "./catalog.ts";
-import { type Comparison, RISKS, type Step } from "./difference.ts";
+import { type Comparison, type OpenExpand, RISKS, type Step } from "./difference.ts";
 
 /** The difference between the constraints and indexes of a table. */
 export interface RuleDifference {
@@ -11,7 +13,7 @@ export interface RuleDifference {
 }
 
 /** What the comparison of a table's rules needs. */
-export interface RuleContext extends Pick<Comparison, "concurrent" | "decisions"> {
+export interface RuleContext extends Pick<Comparison, "concurrent" | "decisions" | "expands"> {
   /** New columns in which present rows have no value. */
   readonly empty: ReadonlySet<string>;
 }
@@ -26,29 +28,74 @@ export interface RuleContext extends Pick<Comparison, "concurrent" | "decisions"
 export function compareRules(
   have: CatalogTable,
   want: CatalogTable,
-  { decisions: { drops }, concurrent, empty }: RuleContext,
+  { decisions: { drops }, concurrent, empty, expands = [] }: RuleContext,
 ): RuleDifference {
+  // those of an old column are dropped with it
+  const open = expands.filter((each) => each.schema === have.schema && each.table === have.name);
+  const old = new Set(open.flatMap(({ rules }) => [...rules]));
+  const proven = new Set(have.rules.map((rule) => toNextKey(rule, open)));
   const keys = new Set(want.rules.map(getKey));
   const present = new Set(have.rules.map(getKey));
   const added = want.rules.filter((rule) => !present.has(getKey(rule)));
-  const others = have.rules.filter((rule) => !keys.has(getKey(rule)));
+  const others = have.rules.filter((rule) =>
+    !keys.has(getKey(rule)) && (!old.has(rule.name) || drops.has(getRuleLabel(have, rule)))
+  );
   const isRemoved = (rule: CatalogRule) =>
     drops.has(getRuleLabel(have, rule)) || added.some((next) => replaces(next, rule));
   const steps = added.map((rule) => {
     const isConcurrent = concurrent.has(getRuleLabel(have, rule));
-    const { sql } = createRule(want, rule);
+    const { sql } = createRule(want, old.has(rule.name) ? withNextName(rule) : rule);
     const step: Step = isConcurrent
       ? { sql: sql.replace(INDEX_WORDS, "$& CONCURRENTLY"), runsAlone: true }
       : { sql };
-    return { rule, step: { ...step, ...describeRisk(rule, empty) } };
+    const risk = proven.has(toNextKey(rule, [])) ? {} : describeRisk(rule, empty);
+    return { rule, step: { ...step, ...risk } };
+  });
+  const renamed = want.rules.flatMap((rule) => {
+    const next = have.rules.find(({ name }) => name === getNextName(rule));
+    const isFree = !have.rules.some(({ name }) => name === rule.name);
+    return next !== undefined && getKey(next) === getKey(rule) && isFree
+      ? [renameRule(have, next, rule.name)]
+      : [];
   });
   return {
-    removed: others.filter(isRemoved).map((rule) => dropRule(have, rule)),
+    removed: [...others.filter(isRemoved).map((rule) => dropRule(have, rule)), ...renamed],
     added: steps.filter(({ rule }) => rule.kind !== "foreign key").map(({ step }) => step),
     foreignKeys: steps.filter(({ rule }) => rule.kind === "foreign key").map(({ step }) => step),
     kept: others.filter((rule) => !isRemoved(rule)).map((rule) =>
       `${rule.kind} ${getRuleLabel(have, rule)}`
     ),
+  };
+}
+
+/** Returns the name of a rule while that of an old column has its own. */
+function getNextName({ name }: CatalogRule): string {
+  return deriveName(name, "", "next");
+}
+
+/** Returns what a rule says with the new names of columns, which have equal values. */
+function toNextKey(rule: CatalogRule, open: readonly OpenExpand[]): string {
+  return tokenize(getKey(rule)).map((token) => {
+    if (token.kind !== "word" && token.kind !== "quoted") return token.text;
+    const name = getName(token);
+    return open.find(({ from }) => from === name)?.to ?? name;
+  }).join("");
+}
+
+function withNextName(rule: CatalogRule): CatalogRule {
+  const name = getNextName(rule);
+  if (rule.kind !== "index") return { ...rule, name };
+  const definition = rule.key.replace(" INDEX ON ", () => ` INDEX ${quoteName(name)} ON `);
+  return { ...rule, name, definition };
+}
+
+function renameRule(table: CatalogTable, rule: CatalogRule, name: string): Step {
+  const isIndex = rule.kind === "index" || rule.kind === "unique";
+  return {
+    sql: isIndex
+      ? `ALTER INDEX ${quoteTable({ ...table, name: rule.name })} RENAME TO ${quoteName(name)}`
+      : `ALTER TABLE ${quoteTable(table)} RENAME CONSTRAINT ${quoteName(rule.name)} ` +
+        `TO ${quoteName(name)}`,
   };
 }
 

@@ -8,9 +8,9 @@ import {
   quoteTable,
 } from "./catalog.ts";
 import { addColumn, alterColumn, dropColumn } from "./column_steps.ts";
+import { describeExpand, endExpand, findExpand } from "./expand_steps.ts";
 import { compareRules, createRule, dropRule } from "./compare_rules.ts";
-import type { Decisions } from "./decisions.ts";
-import type { Comparison, Difference, Step } from "./difference.ts";
+import type { Comparison, PartialDifference, Step } from "./difference.ts";
 
 /** Statements by the order in which they run. */
 interface Stages {
@@ -27,8 +27,8 @@ interface Stages {
  * @returns Statements for new and changed tables. Tables that the schema does not declare are left
  * out.
  */
-export function compareTables(comparison: Comparison): Difference {
-  const { have, want, created, decisions, concurrent } = comparison;
+export function compareTables(comparison: Comparison): PartialDifference {
+  const { have, want, created, decisions, concurrent, expands = [] } = comparison;
   const present = new Map(have.tables.map((table) => [getLabel(table), table]));
   const stages: Stages = { created: [], removed: [], columns: [], rules: [], foreignKeys: [] };
   const problems: string[] = [];
@@ -39,14 +39,14 @@ export function compareTables(comparison: Comparison): Difference {
       createTable(table, created, stages, problems);
       continue;
     }
-    const columns = compareColumns(old, table, decisions, have);
+    const columns = compareColumns(old, table, comparison);
     const names = new Set(old.columns.map(({ name }) => name));
     const empty = new Set(
       table.columns.filter((column) => !names.has(column.name) && isEmpty(column)).map((each) =>
         each.name
       ),
     );
-    const rules = compareRules(old, table, { decisions, concurrent, empty });
+    const rules = compareRules(old, table, { decisions, concurrent, empty, expands });
     stages.removed.push(...rules.removed);
     stages.columns.push(...columns.steps);
     stages.rules.push(...rules.added);
@@ -138,9 +138,8 @@ function createTable(
 function compareColumns(
   have: CatalogTable,
   want: CatalogTable,
-  decisions: Decisions,
-  catalog: Catalog,
-): Difference {
+  { decisions, expands = [], have: catalog }: Comparison,
+): PartialDifference {
   const table = quoteTable(want);
   const label = (column: CatalogColumn) => `${getLabel(want)}.${column.name}`;
   const present = new Map(have.columns.map((column) => [column.name, column]));
@@ -148,9 +147,17 @@ function compareColumns(
   const added = want.columns.filter(({ name }) => !present.has(name));
   const undeclared = have.columns.filter(({ name }) => !declared.has(name));
   const dropped = undeclared.filter((column) => decisions.drops.has(label(column)));
-  const rest = undeclared.filter((column) => !dropped.includes(column));
+  const ended = new Set(dropped.flatMap(({ name }) => findExpand(expands, have, name) ?? []));
+  const findOpen = (name: string) => {
+    const found = findExpand(expands, have, name);
+    return found === undefined || ended.has(found) ? undefined : found;
+  };
+  const rest = undeclared.filter((column) =>
+    !dropped.includes(column) && findOpen(column.name) === undefined
+  );
   const steps: Step[] = [];
   const problems: string[] = [];
+  steps.push(...[...ended].flatMap(endExpand));
   for (const column of dropped) {
     steps.push(...findForeignKeys(catalog, have, column.name), dropColumn(table, column.name));
   }
@@ -159,7 +166,17 @@ function compareColumns(
     if (old === undefined) continue;
     const changes = alterColumn(table, old, column);
     if (typeof changes === "string") problems.push(`${label(column)} ${changes}`);
-    else steps.push(...changes);
+    else if (changes.length > 0) {
+      const open = findOpen(column.name);
+      if (open === undefined) steps.push(...changes);
+      else if (!column.isRequired || !isSame({ ...old, isRequired: true }, column)) {
+        problems.push(`${label(column)} cannot be changed: ${describeExpand(open)}`);
+      } else {
+        const other = present.get(open.from === column.name ? open.to : open.from);
+        const [{ sql, risk }] = changes;
+        steps.push(other?.isRequired === true ? { sql } : { sql, risk });
+      }
+    }
   }
   steps.push(...added.map((column) => addColumn(table, column)));
   const open = rest.filter((column) =>
@@ -174,6 +191,10 @@ function compareColumns(
     );
   }
   return { steps, problems, kept: rest.map((column) => `column ${label(column)}`) };
+}
+
+function isSame(old: CatalogColumn, column: CatalogColumn): boolean {
+  return alterColumn("", old, column).length === 0;
 }
 
 function list(columns: readonly CatalogColumn[]): string {

@@ -6,22 +6,33 @@ export interface Decisions {
   readonly renames: readonly (readonly [from: string, to: string])[];
   readonly drops: ReadonlySet<string>;
   readonly keeps: ReadonlySet<string>;
+  /**
+   * True if a renamed column also keeps its old name, for the release that runs.
+   * @default false
+   */
+  readonly isExpand?: boolean;
 }
 
 /** No decision. */
 export const NO_DECISIONS: Decisions = { renames: [], drops: new Set(), keeps: new Set() };
 
 /**
- * Parses the options `--rename`, `--drop` and `--keep`.
+ * Parses the options `--rename`, `--drop`, `--keep` and `--expand`.
  *
  * @param options The options of the command line.
- * @throws {UsageError} If a rename has no new name.
+ * @throws {UsageError} If a rename has no new name, or `--expand` no rename.
  */
 export function parseDecisions(
   options: Readonly<Record<string, string | boolean | undefined>>,
 ): Decisions {
+  const renames = splitList(options.rename).map(parseRename);
+  const isExpand = options.expand === true;
+  if (isExpand && renames.length === 0) {
+    throw new UsageError("--expand needs --rename, such as --rename notes.body=text");
+  }
   return {
-    renames: splitList(options.rename).map(parseRename),
+    renames,
+    isExpand,
     drops: new Set(splitList(options.drop)),
     keeps: new Set(splitList(options.keep)),
   };

@@ -1,3 +1,4 @@
+import type { ColumnSync } from "../../distsql/batches/column_sync.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Decisions } from "./decisions.ts";
 
@@ -8,6 +9,17 @@ export interface Difference {
   readonly problems: readonly string[];
   /** Objects that no schema module declares. They stay. */
   readonly kept: readonly string[];
+  /** Columns that triggers keep equal until one of them is dropped. */
+  readonly open: readonly string[];
+}
+
+/** Difference of a part of two databases. */
+export type PartialDifference = Omit<Difference, "open">;
+
+/** Columns that triggers keep equal, with what depends on the old one. */
+export interface OpenExpand extends ColumnSync {
+  /** Names of the constraints and indexes of the old column. */
+  readonly rules: ReadonlySet<string>;
 }
 
 /** Arguments of `compareCatalogs`. */
@@ -23,6 +35,11 @@ export interface Comparison {
   readonly decisions: Decisions;
   /** True if other modules declare more tables. */
   readonly isPartial: boolean;
+  /**
+   * Columns of the present database that triggers keep equal.
+   * @default []
+   */
+  readonly expands?: readonly OpenExpand[];
 }
 
 /** A statement of a migration. */
@@ -32,6 +49,8 @@ export interface Step {
   readonly risk?: string;
   /** True if the statement cannot run in one transaction with others. */
   readonly runsAlone?: boolean;
+  /** True for a statement that fills a new column in batches, after all columns are added. */
+  readonly isBackfill?: boolean;
   /** What runs instead, if PostgreSQL refuses the statement. */
   readonly fallback?: Step;
 }

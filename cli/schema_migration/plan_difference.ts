@@ -12,8 +12,15 @@ import {
 import { type DeclaredObjects, findDeclaredObjects } from "./declared_objects.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Comparison, Difference, Step } from "./difference.ts";
+import {
+  describeExpand,
+  findExpand,
+  planExpand,
+  readOpenExpands,
+  refuseTable,
+} from "./expand_steps.ts";
 import { readCatalog, readSchemaCatalog } from "./read_catalog.ts";
-import { planRename } from "./rename_steps.ts";
+import { findRenamed, planRename } from "./rename_steps.ts";
 import { withMigrated } from "./replay.ts";
 
 /** Options of {@link planDifference}. */
@@ -50,7 +57,7 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
       await runMigrations({ migrationsFolder, database: config });
     }
     const problems = await findMissingPolicies(database, declared);
-    if (problems.length > 0) return { steps: [], problems, kept: [] };
+    if (problems.length > 0) return { steps: [], problems, kept: [], open: [] };
     const before = await readCatalog(database);
     const all = await readSchemaCatalog(database, before, created);
     return await settle(database, {
@@ -63,7 +70,7 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
   });
 }
 
-type Settling = Omit<Comparison, "have">;
+type Settling = Omit<Comparison, "have" | "expands">;
 
 /** Creates the tablespaces of the schema, so that statements which name them can run. */
 async function createTablespaces(database: PGlite, declared: DeclaredObjects): Promise<void> {
@@ -111,35 +118,58 @@ export async function settle(database: PGlite, options: Settling): Promise<Diffe
     steps: [],
     problems: [problem],
     kept,
+    open: [],
   });
+  const backfills: Step[] = [];
   for (const rename of decisions.renames) {
-    const planned = planRename(await readCatalog(database), want, rename);
+    const planned = await planRenamed(database, want, rename, decisions.isExpand);
     if (typeof planned === "string") return stop(planned);
     for (const step of planned) {
       const done = await tryStep(database, step);
       if (typeof done === "string") return stop(done);
-      steps.push(done);
+      (done.isBackfill === true ? backfills : steps).push(done);
     }
   }
+  steps.push(...backfills);
   const renamed = await readCatalog(database);
   const unknown = findUnknown(renamed, decisions);
-  if (unknown.length > 0) return { steps: [], problems: unknown, kept: [] };
+  if (unknown.length > 0) return { steps: [], problems: unknown, kept: [], open: [] };
   let have = renamed;
+  let expands = await readOpenExpands(database);
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { steps: next, problems, kept } = compareCatalogs({ have, ...options });
-    if (problems.length > 0) return { steps: [], problems, kept };
-    if (next.length === 0) return { steps, problems: [], kept };
+    const { steps: next, problems, kept, open } = compareCatalogs({ have, expands, ...options });
+    if (problems.length > 0) return { steps: [], problems, kept, open };
+    if (next.length === 0) return { steps, problems: [], kept, open };
     for (const step of dedupe(next)) {
       const done = await tryStep(database, step);
       if (typeof done === "string") return stop(done, kept);
       steps.push(done);
     }
     have = await readCatalog(database);
+    expands = await readOpenExpands(database);
   }
-  const { steps: [left] } = compareCatalogs({ have, ...options });
+  const { steps: [left], open } = compareCatalogs({ have, expands, ...options });
   return left === undefined
-    ? { steps, problems: [], kept: [] }
+    ? { steps, problems: [], kept: [], open }
     : stop(`the difference cannot be resolved: ${left.sql} is needed again. Write it by hand`);
+}
+
+/** Plans what a decision renames. Returns the statements, or why there are none. */
+async function planRenamed(
+  database: PGlite,
+  want: Catalog,
+  rename: readonly [string, string],
+  isExpand = false,
+): Promise<Step[] | string> {
+  const have = await readCatalog(database);
+  const renamed = findRenamed(have, want, rename);
+  if (typeof renamed === "string") return renamed;
+  if ("old" in renamed) {
+    const open = findExpand(await readOpenExpands(database), renamed.table, renamed.old.name);
+    if (open !== undefined) return `--rename ${rename.join("=")}: ${describeExpand(open)}`;
+    return isExpand ? await planExpand(database, renamed) : planRename(have, renamed);
+  }
+  return isExpand ? refuseTable(renamed) : planRename(have, renamed);
 }
 
 /** Runs a step. Returns the step that ran, or why PostgreSQL refuses it. */

@@ -6,6 +6,7 @@ import { hashText, type MigrationFile } from "../../database/migrations/files.ts
 import type { HistoryTables } from "../../database/migrations/history.ts";
 import { ROLLBACK } from "../../database/migrations/plan.ts";
 import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { readName } from "../../sql/sql_name.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
@@ -19,6 +20,7 @@ import {
   type ObjectDifference,
   readObjects,
 } from "./database_objects.ts";
+import { readOpenExpands } from "./expand_steps.ts";
 import { listLabels, settle } from "./plan_difference.ts";
 import { isKept, keepDropped, type KeptObject } from "./keep_dropped.ts";
 import { readCatalog } from "./read_catalog.ts";
@@ -155,6 +157,7 @@ async function findLoss(
 ): Promise<string | undefined> {
   const first = reader.key(0);
   if (first === "GRANT" || first === "REVOKE") return "changes rights, which are not rolled back";
+  if (reader.is(0, "DROP", "TRIGGER")) return await findEnded(reader, database);
   if (reader.is(0, "ALTER", "TABLE")) return await findConverted(reader, database, identities);
   const change = readRowChange(sql);
   if (!CHANGES_ROWS.has(first) && change === undefined) return undefined;
@@ -167,6 +170,18 @@ async function findLoss(
   return changed.length === 0
     ? undefined
     : `changes rows of ${table}, whose old values are not known (${changed.join(", ")})`;
+}
+
+/** Finds out whether a trigger that is dropped kept two columns equal until then. */
+async function findEnded(reader: StatementReader, database: PGlite): Promise<string | undefined> {
+  const { name } = readName(reader, reader.skip(2, "IF", "EXISTS"));
+  const ended = (await readOpenExpands(database)).find((each) => name === `${each.name}_new`);
+  if (ended === undefined) return undefined;
+  const { from, to } = ended;
+  const label = getLabel({ schema: ended.schema, name: ended.table });
+  return `ends the triggers that kept ${label}.${from} and ${label}.${to} equal, so that one of them ` +
+    "lacks what was written since. To go back to the old name, rename again: trellis generate " +
+    `migration --rename ${label}.${to}=${from} --expand`;
 }
 
 const CHANGES_ROWS: ReadonlySet<string> = keywordSet(

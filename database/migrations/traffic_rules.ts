@@ -77,8 +77,8 @@ const RULES = {
   },
   "release-rename": {
     message: "gets another name or place, which the running release does not know",
-    advice: "Add the new column or table beside the old one, write both, and remove the old one " +
-      "in a later release. For a table, a view with the old name keeps the release working.",
+    advice: "Rename a column with trellis generate migration --expand, which keeps both names " +
+      "until a later release. For a table, a view with the old name keeps the release working.",
     needsRows: false,
   },
   "release-drop": {

@@ -1,12 +1,14 @@
 import { compareKey } from "../../sql/key_range.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import type { RunSql } from "../../sql/session.ts";
+import { readColumnSyncs } from "./column_sync.ts";
 import { countMatching } from "./count_rows.ts";
 import {
   type BatchDecision,
   type BatchPlan,
   type BatchRefusal,
   decideBatch,
+  isTrigger,
   readScope,
 } from "./decide_batch.ts";
 import { readFunctions, readRelation } from "./relation.ts";
@@ -59,7 +61,14 @@ export async function decideChange(sql: string, run: RunSql): Promise<BatchDecis
   const change = readRowChange(sql);
   if (change === undefined) return undefined;
   const functions = await readFunctions(run);
-  return decideBatch(change, await readScope(change, (name) => readRelation(run, name), functions));
+  const scope = await readScope(change, (name) => readRelation(run, name), functions);
+  const { table } = scope;
+  if (typeof table !== "object" || table.dependents?.some(isTrigger) !== true) {
+    return decideBatch(change, scope);
+  }
+  const syncs = (await readColumnSyncs(run, functions))
+    .filter((sync) => sync.schema === table.schema && sync.table === table.name);
+  return decideBatch(change, { ...scope, syncs });
 }
 
 /**

@@ -2,6 +2,7 @@ import { readNotNullCheck } from "../syntax/not_null_check.ts";
 import type { TableSchema } from "../schema/table_schema.ts";
 import type { WrittenName } from "../schema/read_object.ts";
 import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
+import type { ColumnSync } from "./column_sync.ts";
 import { findUnsafeExpression, type UnsafeExpression } from "./find_unsafe.ts";
 import { listReferencing, type Relation } from "./relation.ts";
 import { type CompoundChange, getPath, readAlias, type RowChange } from "./row_change.ts";
@@ -35,6 +36,11 @@ export interface BatchScope {
   readonly joined: Relation;
   /** Names of user-defined functions. */
   readonly functions: ReadonlySet<string>;
+  /**
+   * Columns of the changed relation that triggers keep equal.
+   * @default []
+   */
+  readonly syncs?: readonly ColumnSync[];
 }
 
 /** Finds a relation by its name. */
@@ -92,8 +98,8 @@ export function decideBatch(change: RowChange | CompoundChange, scope: BatchScop
   if (table === "other") {
     return refuse(`${path} is not an ordinary table`, "Change the underlying table instead.");
   }
-  return refuseTable(change, table) ?? refuseReads(change, table, scope) ??
-    refuseColumns(change, table) ?? chooseKey(change, table);
+  return refuseTable(change, table, scope) ?? refuseReads(change, table, scope) ??
+    refuseColumns(change, table, scope) ?? chooseKey(change, table);
 }
 
 function refuseCompound({ reason }: CompoundChange): BatchRefusal {
@@ -107,8 +113,20 @@ function refuseCompound({ reason }: CompoundChange): BatchRefusal {
   }
 }
 
-function refuseTable(change: RowChange, table: TableSchema): BatchRefusal | undefined {
-  const trigger = table.dependents?.find((what) => /^(?:trigger|rule on) /.test(what));
+/** Checks for a trigger in a description of an object that depends on a table. */
+export function isTrigger(what: string): boolean {
+  return /^(?:trigger|rule on) /.test(what);
+}
+
+function refuseTable(
+  change: RowChange,
+  table: TableSchema,
+  { syncs = [] }: BatchScope,
+): BatchRefusal | undefined {
+  const own = syncs.flatMap(({ name }) => [`trigger ${name}_new on `, `trigger ${name}_old on `]);
+  const trigger = table.dependents?.find((what) =>
+    isTrigger(what) && !own.some((start) => what.startsWith(start))
+  );
   if (trigger !== undefined) return refuse(`${table.name} has a ${trigger}`, PARTS_ADVICE);
   if (change.verb === "update") return undefined;
   const referencing = listReferencing(table)[0]?.from.table;
@@ -232,11 +250,18 @@ function refuseExpression(unsafe: UnsafeExpression): BatchRefusal {
 }
 
 /** Checks whether the columns that an UPDATE sets affect other rows or the order of the batches. */
-function refuseColumns(change: RowChange, table: TableSchema): BatchRefusal | undefined {
+function refuseColumns(
+  change: RowChange,
+  table: TableSchema,
+  { syncs = [] }: BatchScope,
+): BatchRefusal | undefined {
   if (change.verb === "delete") return undefined;
   const path = getPath(change.table);
+  const synced = syncs.filter(({ from, to }) =>
+    [from, to].some((name) => change.columns.includes(name))
+  ).flatMap((sync) => isCopy(change, sync) ? [] : [sync.from, sync.to]);
   const isSet = (name: string): boolean =>
-    change.columns.includes(name) ||
+    change.columns.includes(name) || synced.includes(name) ||
     table.columns.some((column) => column.name === name && column.generated !== undefined);
   const key = table.constraints.find(({ type, columns }) =>
     type === "primary_key" && columns.some(isSet)
@@ -266,6 +291,12 @@ function refuseColumns(change: RowChange, table: TableSchema): BatchRefusal | un
     `it changes columns that a foreign key of ${referenced.from.table} references`,
     DROP_ADVICE,
   );
+}
+
+/** Checks for `SET new = old`, after which the triggers give the old column its own value. */
+function isCopy({ reader, set: [start, to] }: RowChange, sync: ColumnSync): boolean {
+  return to - start === 3 && reader.is(start + 1, "=") && reader.isName(start + 2) &&
+    getName(reader.token(start)!) === sync.to && getName(reader.token(start + 2)!) === sync.from;
 }
 
 function chooseKey(change: RowChange, table: TableSchema): BatchDecision {

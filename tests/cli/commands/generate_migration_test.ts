@@ -94,7 +94,7 @@ Deno.test("generate migration asks about a column that is gone, and renames or d
       await read(root, "migrations/0002_change.sql"),
       [
         "-- Written by trellis generate migration. Read it before you apply it.",
-        "-- Warning: code that is still running uses the old name.",
+        "-- Warning: code that is still running uses the old name. --expand keeps both names.",
         `ALTER TABLE "notes" RENAME COLUMN "body" TO "text";`,
         "--> statement-breakpoint",
         `ALTER TABLE "notes" ALTER COLUMN "title" DROP NOT NULL;`,
@@ -115,6 +115,30 @@ Deno.test("generate migration asks about a column that is gone, and renames or d
       "",
     ]);
     assert(await Deno.stat(join(root, ".trellis")).then(() => false, () => true));
+  });
+});
+
+Deno.test("generate migration --expand says what to write where triggers cannot keep both names", async () => {
+  await withProject(FILES, async (root) => {
+    await write(
+      root,
+      "src/schema.ts",
+      schema(`title: text("title").notNull(), text: text("text")`).replace(/notes/g, "entries"),
+    );
+    const usage = await run(root, "change", "--expand");
+    assertEquals(usage.exitCode, 2);
+    assertStringIncludes(usage.stderr, "--expand needs --rename");
+    const table = await run(root, "change", "--expand", "--rename", "notes=entries");
+    assertEquals(table.exitCode, 1);
+    assertStringIncludes(
+      table.stdout + table.stderr,
+      'CREATE VIEW "notes" WITH (security_invoker = true) AS SELECT * FROM "entries"',
+    );
+    await write(root, "src/database.ts", `export const config = { provider: "distsql" };`);
+    const distSql = await run(root, "change", "--expand", "--rename", "notes.body=text");
+    assertEquals(distSql.exitCode, 1);
+    assertStringIncludes(distSql.stdout + distSql.stderr, "deploy a release that writes both");
+    assertEquals(await list(root), ["0001_notes.sql"]);
   });
 });
 

@@ -77,6 +77,20 @@ const cases: [files: string[], breaks: string[]][] = [
     "BEGIN; ALTER TABLE moods RENAME TO old; CREATE VIEW moods AS SELECT * FROM old; " +
     "GRANT SELECT ON moods TO fn_notes; COMMIT",
   ], []],
+  // a table that gets another name, with a view in its place
+  [[
+    "BEGIN; ALTER TABLE notes RENAME TO entries; CREATE VIEW notes WITH (security_invoker = true) AS " +
+    "SELECT * FROM entries; GRANT SELECT, INSERT, UPDATE ON notes TO fn_notes; COMMIT",
+  ], []],
+  [
+    [
+      "BEGIN; ALTER TABLE notes RENAME TO entries; CREATE VIEW notes WITH (security_invoker = true) AS " +
+      "SELECT * FROM entries; COMMIT",
+    ],
+    ["find", "add", "set", 'the grant of "notes"'].map((name) =>
+      `0002:1 ${name}: permission denied for view notes`
+    ),
+  ],
   [["DROP TABLE moods;\nCREATE TABLE moods (m mood)"], [
     '0002:1 the grant of "moods": permission denied for table moods',
   ]],
