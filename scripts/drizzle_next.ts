@@ -17,10 +17,10 @@ export const NEXT_DRIZZLE = "1.0.0-rc.5";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The folders of `tests` whose code uses drizzle. */
-const SUITES = [
+/** The tests whose code uses drizzle. */
+export const SUITES: readonly string[] = [
   ...["auth", "concurrency", "database", "idempotency", "jobs", "mail", "workflows"],
-  ...["cli/auth_schema", "cli/grants", "cli/schema_migration"],
+  ...["cli/commands/generate_auth_schema_test.ts", "cli/grants", "cli/schema_migration"],
 ].map((name) => `tests/${name}`);
 
 /** Copies the files of the checkout, with the other version in `deno.json`. */

@@ -77,9 +77,14 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     what: "processes killed while they migrate, recreate, clone",
     tests: [
       "tests/database/migrations/processes_system_test.ts",
+      "tests/database/migrations/backfill_system_test.ts",
       "tests/distsql/recreate",
       "tests/cli/database/clone_killed_system_test.ts",
     ],
+  },
+  traffic: {
+    what: "readers and writers beside each change of the guide of migrations",
+    tests: ["tests/database/migrations/traffic_system_test.ts"],
   },
   writers: { what: "64 writers of one row", tests: ["tests/database/conflicts_test.ts"] },
   faults: { what: "databases, networks and disks that fail", tests: ["tests/faults"] },

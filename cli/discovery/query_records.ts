@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 
 /** Folder of the records in a project: one file for each state of the sources. */
 export const RECORDS_FOLDER = ".trellis/queries";
@@ -19,7 +19,8 @@ export type RecordLine =
 
 const SKIPPED = /^(?:\..*|node_modules|dist|dist\.maps|coverage)$/;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
-/** Versions of packages, which write the SQL too. */
+/** Lines of a lock file about the packages that write the SQL. */
+const SQL_PACKAGES = /^.*(?:drizzle-orm|@trellis\/fn).*$/gm;
 const LOCK_FILES: readonly string[] = [
   "package-lock.json",
   "pnpm-lock.yaml",
@@ -30,7 +31,9 @@ const LOCK_FILES: readonly string[] = [
 
 function hashFile(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
-  return createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 16);
+  let text = readFileSync(path, "utf8");
+  if (LOCK_FILES.includes(basename(path))) text = (text.match(SQL_PACKAGES) ?? []).join("\n");
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
 /** Hashes all sources of a project, and its lock files. */

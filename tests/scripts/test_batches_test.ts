@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SUITES } from "../../scripts/drizzle_next.ts";
 import { planBatches, type TestScope } from "../../scripts/test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -35,4 +36,8 @@ Deno.test("planBatches() lets system tests share no isolate", () => {
   const shared = batches.filter(({ sharesIsolate }) => sharesIsolate).flatMap(({ files }) => files);
   assert(shared.length > 100, String(shared.length));
   assertEquals(shared.filter((file) => file.endsWith("_system_test.ts")), []);
+});
+
+Deno.test("the run with the next drizzle names tests that exist", () => {
+  assert(SUITES.every((path) => listTests(path).length > 0));
 });

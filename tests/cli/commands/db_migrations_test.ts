@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dbMarkApplied } from "../../../cli/commands/db_mark_applied.ts";
-import { dbMigrate } from "../../../cli/commands/db_migrate.ts";
+import { dbMigrate, logProgress } from "../../../cli/commands/db_migrate.ts";
 import { dbReset, dbSeed } from "../../../cli/commands/db_seed.ts";
 import { dbStatus } from "../../../cli/commands/db_status.ts";
+import type { Output } from "../../../cli/terminal/output.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
@@ -56,6 +57,24 @@ async function withProject(
     await Deno.remove(root, { recursive: true });
   }
 }
+
+Deno.test("logProgress() shows statements and the rows of backfills as progress", () => {
+  const shown: string[] = [];
+  const output = {
+    progress: (label: string, done: number, total: number) =>
+      void shown.push(`${label} ${done}/${total}`),
+    note: (text: string) => void shown.push(text),
+  } as unknown as Output;
+  logProgress(output, "0002_fill: statement 1 of 2: UPDATE NOTES SET");
+  logProgress(output, "notes: 3000 of about 40000 rows");
+  logProgress(output, "warning: shown elsewhere");
+  logProgress(output, "notes: waiting: 1 session waits for locks of the table");
+  assertEquals(shown, [
+    "0002_fill UPDATE NOTES SET 1/2",
+    "notes rows 3000/40000",
+    "notes: waiting: 1 session waits for locks of the table",
+  ]);
+});
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
@@ -237,6 +256,11 @@ Deno.test("trellis db commands report what keeps them from running", async () =>
         ["db", "migrate", "--lock-timeout", "soon", "--folder", "x"],
         2,
         '--lock-timeout must be a number of seconds above 0, got "soon"',
+      ],
+      [
+        ["db", "migrate", "--backfill-max-wait", "0", "--folder", "x"],
+        2,
+        '--backfill-max-wait must be a number of seconds above 0, got "0"',
       ],
     ];
     for (const [args, exitCode, message] of cases) {
