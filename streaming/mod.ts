@@ -16,7 +16,7 @@
  *
  * @module
  */
-export type { ByteRange } from "../core/http/byte_ranges.ts";
+export type { ByteRange, RangedResult } from "../core/http/byte_ranges.ts";
 export type { ResponseStreaming } from "../core/http/streaming.ts";
 export {
   type CsvColumns,
