@@ -1,38 +1,67 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import accounts from "../../examples/accounts/trellis.config.ts";
-import booking from "../../examples/booking/trellis.config.ts";
-import notes from "../../examples/notes/trellis.config.ts";
-import { type ExampleApi, startExampleApi } from "../examples/example_lab.ts";
+import { run } from "../emulator/emulator.ts";
+import { freePort } from "../support/free_port.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The examples whose documents other tools read. */
-export const EXAMPLES = { notes, booking, accounts };
+export const EXAMPLES = ["notes", "booking", "accounts"] as const;
 
 /** Returns the path of an example's document. */
 export function getDocument(name: string): string {
-  return fileURLToPath(new URL(`../../examples/${name}/openapi.json`, import.meta.url));
+  return join(ROOT, "examples", name, "openapi.json");
 }
 
-/** Runs a function with the API of an example, and with the token of an administrator of booking and accounts. */
+/** Starts a copy of an example, and runs a function with its address and with the token of an administrator. */
 export async function withExample(
-  name: keyof typeof EXAMPLES,
-  use: (api: ExampleApi, token: string) => Promise<void>,
+  name: string,
+  use: (url: string, token: string) => Promise<void>,
 ): Promise<void> {
-  const api = await startExampleApi({ name, config: EXAMPLES[name] });
+  const example = join(ROOT, "examples", name);
+  // inside of the repository, so that its import map applies
+  await Deno.mkdir(join(example, ".trellis"), { recursive: true });
+  const root = await Deno.makeTempDir({ dir: join(example, ".trellis") });
+  await run("cp", [
+    "-R",
+    ...["src", "migrations", "trellis.config.ts"].map((part) => join(example, part)),
+    root,
+  ]);
+  const url = `http://localhost:${freePort()}`;
+  const args = ["dev", "--project", root, "--port", new URL(url).port, "--json"];
+  const server = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", join(ROOT, "cli/main.ts"), ...args],
+    env: { AUTH_BASE_URL: `${url}/auth` },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
   try {
-    const response = await fetch(`${api.url}/auth/sign-up/email`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Origin: api.url },
-      body: JSON.stringify({
-        name: "Ada",
-        email: "admin@example.com",
-        password: "correct horse battery",
-      }),
-    });
-    const { user } = await response.json();
-    // accounts wants a verified address before it signs in
-    const signedIn = await api.askPage<{ token: string }>(`accounts/${user.id}/sign-in`, "POST");
-    await use(api, signedIn.token);
+    // the result is printed when the server listens
+    const output = server.stdout.getReader();
+    await output.read();
+    output.releaseLock();
+    await use(url, await signIn(url));
   } finally {
-    await api.stop();
+    server.kill("SIGTERM");
+    await server.stdout.cancel();
+    await server.status;
+    await Deno.remove(root, { recursive: true });
   }
+}
+
+async function signIn(url: string): Promise<string> {
+  const response = await fetch(`${url}/auth/sign-up/email`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Origin: url },
+    body: JSON.stringify({
+      name: "Ada",
+      email: "admin@example.com",
+      password: "correct horse battery",
+    }),
+  });
+  const { user } = await response.json();
+  // accounts wants a verified address before it signs in
+  const path = `/_trellis/api/accounts/${user.id}/sign-in`;
+  return (await (await fetch(url + path, { method: "POST" })).json()).token;
 }

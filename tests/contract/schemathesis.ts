@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { dirname, join } from "node:path";
 import { hasPython, installPython } from "../emulator/emulator.ts";
 import { runProgram } from "../../scripts/program.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 import { testSeed } from "../support/seed.ts";
 import { EXAMPLES, getDocument, withExample } from "./examples.ts";
 
@@ -24,18 +24,16 @@ const CHECKS = [
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const ignore = !await hasPython();
 
-for (const name of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
+for (const name of EXAMPLES) {
   Deno.test({
     name: `schemathesis finds no answer of ${name} outside of its document`,
     ignore,
-    // the server closes its connections later
-    sanitizeOps: false,
-    sanitizeResources: false,
     fn: () =>
-      withExample(name, async ({ url }, token) => {
-        const program = join(dirname(await installPython(PACKAGE)), "schemathesis");
+      withExample(name, async (url, token) => {
+        const python = await installPython(PACKAGE);
         const args = [
-          ...["run", getDocument(name), "--url", url, "--header", `Authorization: Bearer ${token}`],
+          ...["-m", "schemathesis.cli", "run", getDocument(name), "--url", url],
+          ...["--header", `Authorization: Bearer ${token}`],
           ...["--checks", CHECKS.join(), "--phases", "examples,coverage,fuzzing"],
           ...["--max-examples", isFull ? "300" : "10", "--seed", String(testSeed)],
           ...["--continue-on-failure", "--output-truncate", "true"],
@@ -43,7 +41,11 @@ for (const name of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
         // sign-out and the deletion of the user are among the requests: the rest is then refused
         const auth = ["--include-path-regex", "^/auth/"];
         for (const part of [["--exclude-path-regex", "^/auth/"], auth]) {
-          const { code, stdout } = await runProgram(program, [...args, ...part]);
+          // it writes a folder where it runs
+          const { code, stdout } = await withTempFolder(
+            {},
+            (cwd) => runProgram(python, [...args, ...part], { cwd }),
+          );
           assertEquals(code, 0, stdout.slice(stdout.indexOf("= FAILURES ="), 20_000));
         }
       }),

@@ -26,29 +26,22 @@ export interface ExampleOptions {
   getConstants(apiUrl: string): Record<string, string>;
 }
 
-/** An example that runs without a page. */
-export interface ExampleApi {
+/** An example with its page and a browser. */
+export interface ExampleLab {
   readonly server: DevServer;
+  readonly web: PageServer;
   /** Address of the API. */
   readonly url: string;
+  visit(): Promise<Visitor>;
+  /** Waits for the newest mail to an address with a subject. */
+  waitForMail(to: string, subject: string): Promise<SentMail>;
   /** Calls the API of the local page. */
   askPage<T>(path: string, method?: string): Promise<T>;
   stop(): Promise<void>;
 }
 
-/** An example with its page and a browser. */
-export interface ExampleLab extends ExampleApi {
-  readonly web: PageServer;
-  visit(): Promise<Visitor>;
-  /** Waits for the newest mail to an address with a subject. */
-  waitForMail(to: string, subject: string): Promise<SentMail>;
-}
-
-/** Copies an example into a temporary folder and starts its API. */
-export async function startExampleApi(
-  options: Omit<ExampleOptions, "getConstants">,
-  port: number = getFreePort(),
-): Promise<ExampleApi> {
+/** Copies an example into a temporary folder and starts it. */
+export async function startExample(options: ExampleOptions): Promise<ExampleLab> {
   const example = new URL(`${options.name}/`, EXAMPLES);
   // inside of the repository, so that its import map applies
   const parent = fileURLToPath(new URL(".trellis", example));
@@ -62,8 +55,14 @@ export async function startExampleApi(
       await copy(fileURLToPath(new URL(folder, source)), join(root, folder));
     }
   }
+  const port = getFreePort();
   const url = `http://localhost:${port}`;
-  const variables = { AUTH_BASE_URL: `${url}/auth`, ...options.variables };
+  const web = await servePage(new URL("web/", example), 0, options.getConstants(url));
+  const variables = {
+    AUTH_BASE_URL: `${url}/auth`,
+    WEB_ORIGIN: web.url,
+    ...options.variables,
+  };
   for (const [name, value] of Object.entries(variables)) Deno.env.set(name, value);
   const stream = { write() {} };
   const output = createOutput({ stdout: stream, stderr: stream, json: false });
@@ -74,39 +73,24 @@ export async function startExampleApi(
     database: "embedded",
     terminal: createTerminal(output, root),
   });
+  const browser = await launchBrowser();
+
+  async function askPage<T>(path: string, method = "GET"): Promise<T> {
+    const response = await fetch(`${url}/_trellis/api/${path}`, { method });
+    const value = await response.json();
+    if (!response.ok) throw new Error(JSON.stringify(value));
+    return value;
+  }
+
   return {
     server,
-    url,
-    async askPage<T>(path: string, method = "GET"): Promise<T> {
-      const response = await fetch(`${url}/_trellis/api/${path}`, { method });
-      const value = await response.json();
-      if (!response.ok) throw new Error(JSON.stringify(value));
-      return value;
-    },
-    async stop(): Promise<void> {
-      await server.stop();
-      await stop();
-      for (const name of Object.keys(variables)) Deno.env.delete(name);
-      await Deno.remove(root, { recursive: true });
-    },
-  };
-}
-
-/** Copies an example into a temporary folder, and starts it with its page and a browser. */
-export async function startExample(options: ExampleOptions): Promise<ExampleLab> {
-  const port = getFreePort();
-  const page = new URL(`${options.name}/web/`, EXAMPLES);
-  const web = await servePage(page, 0, options.getConstants(`http://localhost:${port}`));
-  const variables = { WEB_ORIGIN: web.url, ...options.variables };
-  const api = await startExampleApi({ ...options, variables }, port);
-  const browser = await launchBrowser();
-  return {
-    ...api,
     web,
+    url,
+    askPage,
     visit: () => openVisitor(browser, web.url),
     async waitForMail(to, subject): Promise<SentMail> {
       for (let attempt = 0; attempt < 300; attempt++) {
-        const { mails } = await api.askPage<{ mails: SentMail[] }>("state");
+        const { mails } = await askPage<{ mails: SentMail[] }>("state");
         const mail = mails.find((each) => each.to === to && each.subject === subject);
         if (mail !== undefined) return mail;
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -115,8 +99,11 @@ export async function startExample(options: ExampleOptions): Promise<ExampleLab>
     },
     async stop(): Promise<void> {
       await browser.close();
-      await api.stop();
+      await server.stop();
       await web.stop();
+      await stop();
+      for (const name of Object.keys(variables)) Deno.env.delete(name);
+      await Deno.remove(root, { recursive: true });
     },
   };
 }

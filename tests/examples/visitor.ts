@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 import type { Browser, BrowserContext, Page } from "puppeteer-core";
 
 /** A browser window with its own cookies. */

@@ -68,13 +68,13 @@ for (const template of OTHERS) {
 
 /** What the infrastructure of a function that uses the database has, and what it lacks. */
 const DATABASES: Readonly<Record<DatabaseName, readonly [present: RegExp, absent: RegExp]>> = {
-  postgres: [/vpc_config[^]*DATABASE_URL_SOURCE = /, /rds-data|cluster_endpoint/],
+  postgres: [/vpc_config[^]*DATABASE_URL_SOURCE += /, /rds-data|cluster_endpoint/],
   "aurora-dsql": [
     /DATABASE_ENDPOINT += module\.database\.cluster_endpoint/,
     /vpc_config|DATABASE_URL/,
   ],
   neon: [/DATABASE_URL_SOURCE += "secretsmanager:/, /vpc_config|rds-data/],
-  "rds-data": [/"data-api" = [^]*DATABASE_URL = "rds-data:/, /vpc_config|DATABASE_URL_SOURCE/],
+  "rds-data": [/"data-api" = [^]*DATABASE_URL += "rds-data:/, /vpc_config|DATABASE_URL_SOURCE/],
 };
 
 for (const [database, [present, absent]] of Object.entries(DATABASES)) {
