@@ -36,7 +36,7 @@ export interface LaneOptions {
 
 /** Longest time of a job after which the next ones are leased two at a time. */
 const FAST_MS = 50;
-/** Looks for jobs without one ahead, after one that found jobs which must not wait. */
+/** Looks that lease no job ahead, after a look has leased jobs that must not wait. */
 const FILLS_WITHOUT_AHEAD = 10;
 /** Time after which a job that was leased ahead and has not begun is given back. */
 const AHEAD_MS = 100;

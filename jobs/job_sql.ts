@@ -22,7 +22,7 @@ export function sqlIn(clock: Clock | undefined, seconds: PlainSql | number): Pla
 const MAX_TEXT_LIMIT = 32;
 
 /**
- * Returns a maximum number of rows as SQL. PostgreSQL plans a prepared statement anew each time if it does not know that the
+ * Returns a maximum number of rows as SQL. PostgreSQL plans a prepared statement each time if it does not know that the
  * number is small. A large one is a parameter, because each text is prepared and kept.
  */
 export function sqlLimit(limit: number): PlainSql {

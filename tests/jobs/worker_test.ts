@@ -650,3 +650,19 @@ Deno.test("a worker of fast jobs leases one more for each lane, and gives it bac
     assertEquals(last.map(({ state, attempts }) => [state, attempts]), [["done", 1], ["done", 1]]);
   });
 });
+
+Deno.test("a worker of fast jobs leases few that were leased before and cannot begin at once", async () => {
+  await withJobs(async (db) => {
+    const JOBS = 160;
+    const job = defineJob({ name: "again", schema: z.number() })(() => {});
+    await job.enqueueMany(db, Array.from({ length: JOBS }, (_, n) => n));
+    await db.execute(sql`update trellis_jobs set fence = 1, attempts = 1`);
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], concurrency: 4, ...QUIET });
+    assertEquals((await worker.runDue()).done, JOBS);
+    const rows = await listRows(db);
+    const given = rows.reduce((sum, { fence }) => sum + fence - 2, 0);
+    assert(given <= JOBS / 6, `${given} leases were given back`);
+    // a lease that was given back is no attempt
+    assertEquals(new Set(rows.map(({ attempts }) => attempts)), new Set([2]));
+  });
+});
