@@ -24,7 +24,10 @@ const STEPS = {
   smoke: 300,
 } as const;
 
+/** Rounds in which the moments of kills move from the beginning of a step to its end. */
 const ROUNDS = 4;
+/** Kills at least: on a fast machine some deployments end before their moment, and more rounds follow. */
+const KILLS = 40;
 
 testOnEmulator(
   "a killed deployment leaves a whole release, and the next one goes on",
@@ -35,11 +38,12 @@ testOnEmulator(
     await step("a first deployment", async () => {
       api = await deployFirst(suite);
     });
-    for (let round = 1; round <= ROUNDS; round++) {
+    const isEnough = () => killed.length >= KILLS;
+    for (let round = 1; round <= ROUNDS || !isEnough() && round <= 3 * ROUNDS; round++) {
       await step(`round ${round}: something changes in each step`, () => change(suite, round));
       for (const [index, [name, longestMs]] of Object.entries(STEPS).entries()) {
         const before = Object.keys(STEPS)[index - 1];
-        const ms = Math.round(longestMs * (round - 1) / (ROUNDS - 1));
+        const ms = Math.round(longestMs * ((round - 1) % ROUNDS) / (ROUNDS - 1));
         await step(`round ${round}: killed in ${name} after ${ms} ms`, async () => {
           if (await deployUntil(suite, before, ms)) killed.push(name);
           await assertWhole(suite, api, round);
@@ -64,7 +68,7 @@ testOnEmulator(
     }
     await step("every step was killed", () => {
       assertEquals([...new Set(killed)], Object.keys(STEPS));
-      assert(killed.length >= 40, `${killed.length} kills`);
+      assert(isEnough(), `${killed.length} kills`);
       return Promise.resolve();
     });
     await step(

@@ -1,20 +1,27 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { runSteps } from "../../../cli/deploy/run_steps.ts";
+import { runSteps, type StepOptions } from "../../../cli/deploy/run_steps.ts";
 import { createOutput } from "../../../cli/terminal/output.ts";
 
 /** Runs three steps, of which the second one fails. Returns what they printed. */
-async function runThree(json: boolean): Promise<{ stdout: string; stderr: string }> {
+async function runThree(
+  json: boolean,
+  options?: StepOptions,
+): Promise<{ stdout: string; stderr: string }> {
   const printed = { stdout: "", stderr: "" };
   const output = createOutput({
     json,
     stdout: { write: (text) => printed.stdout += text },
     stderr: { write: (text) => printed.stderr += text },
   });
-  const report = await runSteps([
-    { name: "build", run: () => Promise.resolve("2 functions") },
-    { name: "plan", run: () => Promise.reject(new Error("the state is locked")) },
-    { name: "apply", run: () => Promise.resolve(undefined) },
-  ], output);
+  const report = await runSteps(
+    [
+      { name: "build", run: () => Promise.resolve("2 functions") },
+      { name: "plan", run: () => Promise.reject(new Error("the state is locked")) },
+      { name: "apply", run: () => Promise.resolve(undefined) },
+    ],
+    output,
+    options,
+  );
   assertEquals(report.failed, "plan");
   assertEquals(report.steps.map(({ name, result }) => [name, result]), [
     ["build", "2 functions"],
@@ -29,6 +36,11 @@ Deno.test("runSteps() prints a line for each step, and the ones that were not ru
     stdout,
     /^done build: 2 functions.*\nfailed plan: the state is locked\nNot run: apply\.\n$/,
   );
+});
+
+Deno.test("runSteps() prints another line after a failure if steps run beside each other", async () => {
+  const { stdout } = await runThree(false, { afterFailure: "The stage is unchanged." });
+  assertMatch(stdout, /\nfailed plan: the state is locked\nThe stage is unchanged\.\n$/);
 });
 
 Deno.test("runSteps() writes an event before and after each step with --json", async () => {
