@@ -268,7 +268,8 @@ export function selectNextOfGroup(group: string, options: ClaimOptions): PlainSq
 
 /** A job with a limit that runs leaves the shard of those that could begin. */
 const LEAVE_READY = rawSql(
-  `case when t."shard" >= ${FIRST_READY_SHARD} then t."shard" - 3 else t."shard" end`,
+  `case when t."shard" >= ${FIRST_READY_SHARD}
+    then t."shard" - ${LIMITED_SHARDS.ready.high - LIMITED_SHARDS.waiting.high} else t."shard" end`,
 );
 
 /**

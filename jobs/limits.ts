@@ -19,7 +19,7 @@ import {
 } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import type { JobLimitOptions } from "./job_options.ts";
-import { FIRST_READY_SHARD, getLimitId, getNameKey } from "./job_row.ts";
+import { FIRST_READY_SHARD, getLimitId, getNameKey, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
 import { listIds, MAX_IDS, sqlNow } from "./job_sql.ts";
 import {
   addStarts,
@@ -78,6 +78,16 @@ const MOVED = 100;
 const READY = sql`j."shard" >= ${rawSql(String(FIRST_READY_SHARD))} and j."finished_at" is null`;
 const OTHER_SHARDS = listShards(0, false).filter((shard) => shard < FIRST_READY_SHARD);
 
+const { waiting, ready } = LIMITED_SHARDS;
+
+/** The part of a job that could begin, by the one that it is in: a job of an earlier release is in one of those without a limit. */
+const ENTER_READY = rawSql(
+  `case when t."shard" >= ${ready.high} then t."shard"
+    when t."shard" >= ${waiting.high} then t."shard" + ${ready.high - waiting.high}
+    when t."shard" >= ${SHARDS.low[0]} then ${ready.low}
+    when t."shard" >= 0 then ${ready.normal} else ${ready.high} end`,
+);
+
 /**
  * Builds the statement that moves jobs to those that could begin: delayed ones whose time has come, those of dead workers,
  * and those of an earlier release, which had no limit.
@@ -87,11 +97,7 @@ function buildMove(select: PlainSql, names: readonly LimitedName[]): PlainSql {
     names.map(({ name, nameKey }) => sql`when ${name} then ${nameKey}::uuid`),
     " ",
   );
-  return sql`update "trellis_jobs" t set "state" = 'queued', "shard" = case
-    when t."shard" >= ${
-    rawSql(String(FIRST_READY_SHARD))
-  } then t."shard" when t."shard" >= 20 then t."shard" + 3
-    when t."shard" >= 16 then 25 when t."shard" >= 0 then 24 else 23 end,
+  return sql`update "trellis_jobs" t set "state" = 'queued', "shard" = ${ENTER_READY},
     "limit_key" = coalesce(t."limit_key", case t."name" ${keys} end)
   where t."id" = any(array(${select})) returning t."id", t."name"`;
 }
