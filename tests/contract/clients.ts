@@ -156,9 +156,10 @@ for (const name of EXAMPLES) {
     });
     const parent = await Deno.makeTempDir({ dir: tools });
     try {
+      const config = kubbConfig(getDocument(name), join(parent, "kubb"));
+      await Deno.writeTextFile(join(parent, "kubb.config.ts"), config);
       for (const [tool, getArguments] of Object.entries(TYPESCRIPT)) {
         const out = join(parent, tool);
-        await Deno.writeTextFile(`${out}.config.ts`, kubbConfig(getDocument(name), out));
         const program = join(tools, "node_modules/.bin", tool);
         await run(program, getArguments(getDocument(name), out), parent);
       }
