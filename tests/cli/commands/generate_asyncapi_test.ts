@@ -144,7 +144,7 @@ Deno.test("generate asyncapi describes jobs, and which of them the functions enq
       job_clean_up: {
         address: "clean.up",
         title,
-        messages: { clean_up: { name: "clean_up", payload: { type: "null" } } },
+        messages: { clean_up: { name: "clean_up", payload: { "x-const": null } } },
       },
       job_mail_send: {
         address: "mail.send",
