@@ -37,8 +37,19 @@ let isStarted = false;
 export function startRecording(): void {
   if (isStarted) return;
   isStarted = true;
-  const root = findRoot(resolve("."));
-  if (root !== undefined) setQueryRecorder(createRecorder(root));
+  ignoreFailure(() => {
+    const root = findRoot(resolve("."));
+    if (root !== undefined) setQueryRecorder(createRecorder(root));
+  });
+}
+
+/** Ends the recording if files cannot be read or written: a test does not fail for it, and the build lists its queries as unchecked. */
+function ignoreFailure(work: () => void): void {
+  try {
+    work();
+  } catch {
+    setQueryRecorder(undefined);
+  }
 }
 
 function findRoot(folder: string): string | undefined {
@@ -83,14 +94,17 @@ function createRecorder(root: string): QueryRecorder {
   return {
     run(name, fn, work) {
       const source = String(fn);
-      open();
-      if ((sources.get(name) ?? source) !== source) write(name, null);
+      ignoreFailure(() => {
+        open();
+        if ((sources.get(name) ?? source) !== source) write(name, null);
+      });
       sources.set(name, source);
       return running.run(name, work);
     },
     add(sql): void {
       const query = running.getStore();
-      if (query !== undefined && !CONTROL.test(sql)) write(query, sql);
+      if (query === undefined || CONTROL.test(sql)) return;
+      ignoreFailure(() => write(query, sql));
     },
   };
 }

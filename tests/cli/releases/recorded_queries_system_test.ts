@@ -152,5 +152,10 @@ Deno.test("the statements of queries that a project's tests run are in the manif
       "listNotes (src/database.ts:12): its sources have changed since a test has run it",
       "addNotes (src/database.ts:18): its sources have changed since a test has run it",
     ]);
+
+    // a folder that cannot be written fails no test
+    await Deno.remove(join(root, ".trellis/queries"), { recursive: true });
+    await Deno.writeTextFile(join(root, ".trellis/queries"), "");
+    await test("both");
   });
 });
