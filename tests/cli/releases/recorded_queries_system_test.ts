@@ -154,6 +154,7 @@ Deno.test("the statements of queries that a project's tests run are in the manif
     ]);
 
     // a folder that cannot be written fails no test
+    await Deno.remove(join(root, "migrations/0002_name.sql"));
     await Deno.remove(join(root, ".trellis/queries"), { recursive: true });
     await Deno.writeTextFile(join(root, ".trellis/queries"), "");
     await test("both");
