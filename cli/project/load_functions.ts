@@ -75,7 +75,10 @@ export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts
   const { root, functions, readers } = options;
   const shared = sharedLoads.getStore();
   if (shared === undefined) return await load(options, bundleAll(root, functions));
-  const key = JSON.stringify([root, functions.map(({ name, file }) => [name, file])]);
+  const sources = functions.map((
+    { name, file, runs, optionalFile },
+  ) => [name, file, runs, optionalFile]);
+  const key = JSON.stringify([root, sources]);
   const known = shared.get(key) ?? { bundled: bundleAll(root, functions), loads: [] };
   shared.set(key, known);
   let one = known.loads.find((each) => readers.every((reader) => each.readers.includes(reader)));
