@@ -156,7 +156,9 @@ const KNOWN_FAULTS: readonly string[] = [
 ];
 
 for (const name of EXAMPLES) {
-  Deno.test(`generators of TypeScript make clients of ${name} that compile and call it`, async () => {
+  const live = join(LIVE, "typescript", `${name}.ts`);
+  const calls = existsSync(live) ? ", and call it" : "";
+  Deno.test(`generators of TypeScript make clients of ${name} that compile strictly${calls}`, async () => {
     const tools = await prepare(`trellis-contract-tools-2-${ORVAL}`, async (draft) => {
       await Deno.writeTextFile(`${draft}/package.json`, `{ "type": "module" }`);
       await run("npm", ["install", "--silent", "--no-audit", "--no-fund", ...NODE_TOOLS], draft);
@@ -171,7 +173,6 @@ for (const name of EXAMPLES) {
         await run(program, getArguments(getDocument(name), out), parent);
       }
       await Deno.writeTextFile(`${parent}/tsconfig.json`, JSON.stringify(TSCONFIG));
-      const live = join(LIVE, "typescript", `${name}.ts`);
       const program = join(parent, "live", `${name}.ts`);
       if (existsSync(live)) {
         await Deno.mkdir(dirname(program));
