@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { getPath, getQuery, stripStage } from "../../core/http/api_event.ts";
+import { decodePercent } from "../../core/http/cookies.ts";
 import { encodeBase64Url } from "../../core/http/base64.ts";
 import { timingSafeEqual } from "../../core/http/timing_safe_equal.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
@@ -137,13 +138,7 @@ function readRequest(request: ApiEvent | URL | string): { paths: string[]; query
 
 /** Returns the decoded parts of a path. HTTP APIs have decoded it already. */
 function readSegments(path: string): string[] {
-  return path.split("/").map((segment) => {
-    try {
-      return decodeURIComponent(segment);
-    } catch {
-      return segment;
-    }
-  });
+  return path.split("/").map(decodePercent);
 }
 
 /** Returns the signed text: the path, and the parameters in an order that gateways keep. */

@@ -1,4 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { decodePercent } from "../../core/http/cookies.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 import type { Grant } from "../../database/permissions/live_grants.ts";
 import type { FunctionLogin } from "../../database/permissions/logins.ts";
@@ -219,17 +220,10 @@ const isSupabasePooler = (url: URL) => url.hostname.endsWith(".pooler.supabase.c
 function readLogin(address: string): AddressLogin | undefined {
   if (!/^postgres(?:ql)?:\/\//.test(address) || !URL.canParse(address)) return undefined;
   const url = new URL(address);
-  const user = decode(url.username);
+  // only the address that a person has put can have malformed escapes
+  const user = decodePercent(url.username);
   const name = isSupabasePooler(url) ? user.replace(/\.\w+$/, "") : user;
-  return { name, password: decode(url.password) };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // only the address that a person has put can have malformed escapes
-  }
+  return { name, password: decodePercent(url.password) };
 }
 
 /** Returns the address with another login. */

@@ -16,7 +16,12 @@ import {
   runAuthorizer,
   selectAuthorizer,
 } from "../../testing/gateway/run_authorizer.ts";
-import { findMessageRoute, findSocketRoute } from "../../testing/gateway/socket_routes.ts";
+import {
+  findMessageRoute,
+  findSocketRoute,
+  getSocketAnswer,
+  toGatewayMessage,
+} from "../../testing/gateway/socket_routes.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -152,16 +157,14 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
     const body = new TextDecoder().decode(data);
     const fn = findMessageRoute(store.list(), body);
     if (fn === undefined) {
-      socket.send(JSON.stringify({ message: "Forbidden", connectionId }));
+      socket.send(toGatewayMessage("Forbidden", connectionId));
       return;
     }
     const { routeKey } = fn;
     const event = createWebSocketMessageEvent({ connectionId, authorizer, body, routeKey });
-    const { statusCode, body: answer } = await invoke(fn, event);
-    if (wiring[fn.name]?.twoWay && answer !== undefined) socket.send(answer);
-    else if (statusCode >= 500) {
-      socket.send(JSON.stringify({ message: "Internal server error", connectionId }));
-    }
+    const { twoWay } = wiring[fn.name] ?? {};
+    const answer = getSocketAnswer(await invoke(fn, event), connectionId, twoWay);
+    if (answer !== undefined) socket.send(answer);
   }
 
   function open(socket: Socket, { connectionId = "", authorizer }: WebSocketEventOptions): void {

@@ -1,6 +1,6 @@
 import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/routes/describe_routes.ts";
 import { getAnswerName } from "../../validation/openapi/answers.ts";
-import type { OpenApiDocument } from "../../validation/openapi/document.ts";
+import { type OpenApiDocument, sortKeys } from "../../validation/openapi/document.ts";
 import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";
 import { completeResponses, correctTable } from "./auth_corrections.ts";
 import { getAuthSchemaName, toJsonSchema } from "./auth_schemas.ts";
@@ -236,8 +236,4 @@ function addComponents(
       },
     },
   };
-}
-
-function sortKeys<T>(record: Record<string, T>): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
 }

@@ -40,6 +40,7 @@ interface ProjectSettings extends FunctionNaming {
   readonly infra?: {
     readonly api?: { readonly authorizer?: string; readonly headRoutes?: boolean };
     readonly websocket?: { readonly authorizer?: string | false };
+    readonly functions?: Readonly<Record<string, { readonly twoWay?: boolean }>>;
   };
 }
 

@@ -7,7 +7,12 @@ import {
   createWebSocketMessageEvent,
 } from "../gateway_events.ts";
 import { GatewayError, runAuthorizer, selectAuthorizer } from "../gateway/run_authorizer.ts";
-import { findMessageRoute, findSocketRoute } from "../gateway/socket_routes.ts";
+import {
+  findMessageRoute,
+  findSocketRoute,
+  getSocketAnswer,
+  toGatewayMessage,
+} from "../gateway/socket_routes.ts";
 import type { TestSocket, TestSocketOptions } from "../test_client.ts";
 import { invokeAuthorizer } from "./send_request.ts";
 import type { TestProject } from "./test_project.ts";
@@ -93,15 +98,15 @@ export function createTestSockets(project: TestProject): TestSockets {
           const body = typeof message === "string" ? message : JSON.stringify(message);
           const fn = findMessageRoute(functions, body);
           if (fn === undefined) {
-            messages.push(JSON.stringify({ message: "Forbidden", connectionId }));
+            messages.push(toGatewayMessage("Forbidden", connectionId));
             return;
           }
           const { routeKey } = fn;
           const event = createWebSocketMessageEvent({ connectionId, authorizer, body, routeKey });
           const result = await project.invoke(fn, event) as Partial<WebSocketResult> | undefined;
-          if ((result?.statusCode ?? 200) >= 500) {
-            messages.push(JSON.stringify({ message: "Internal server error", connectionId }));
-          }
+          const { twoWay } = settings.infra?.functions?.[fn.name] ?? {};
+          const answer = getSocketAnswer(result ?? {}, connectionId, twoWay);
+          if (answer !== undefined) messages.push(answer);
         },
         async close(): Promise<void> {
           assertOpen();

@@ -1,3 +1,5 @@
+import type { WebSocketResult } from "../../core/triggers/trigger_events.ts";
+
 interface SocketFunction {
   readonly kind: string;
   readonly routeKey?: string;
@@ -18,6 +20,24 @@ export function findMessageRoute<F extends SocketFunction>(
 ): F | undefined {
   return findSocketRoute(functions, getAction(body) ?? "$default") ??
     findSocketRoute(functions, "$default");
+}
+
+/**
+ * Returns what the client of a message receives: the body of a route with `twoWay`, and the gateway's message if the
+ * function has failed.
+ */
+export function getSocketAnswer(
+  { statusCode = 200, body }: Partial<WebSocketResult>,
+  connectionId: string,
+  isTwoWay: boolean | undefined,
+): string | undefined {
+  if (isTwoWay && body !== undefined) return body;
+  return statusCode < 500 ? undefined : toGatewayMessage("Internal server error", connectionId);
+}
+
+/** Returns a message of the gateway itself. */
+export function toGatewayMessage(message: string, connectionId: string): string {
+  return JSON.stringify({ message, connectionId });
 }
 
 function getAction(body: string): string | undefined {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { findFunctionFiles } from "../../cli/discovery/function_files.ts";
 import { run } from "../emulator/emulator.ts";
 import { freePort } from "../support/free_port.ts";
 
@@ -13,40 +14,87 @@ export function getDocument(name: string): string {
   return join(ROOT, "examples", name, "openapi.json");
 }
 
-/** Starts a copy of an example, and runs a function with its address and with the token of an administrator. */
+/** What answers requests: the sources of the functions, or what `trellis build` makes of them. */
+export type Form = "sources" | "build";
+
+/** How each example is served. A build runs with Aurora DSQL, which the accounts example does not support. */
+export const FORMS: Readonly<Record<typeof EXAMPLES[number], readonly Form[]>> = {
+  notes: ["sources", "build"],
+  booking: ["sources", "build"],
+  accounts: ["sources"],
+};
+
+/** Secrets of the examples. `trellis dev` finds these names in sources, and not in a build. */
+const SECRETS = [
+  "API_BEARER_TOKEN",
+  "AUTH_SECRET",
+  "CODE_HOST_WEBHOOK_SECRET",
+  "PAYMENTS_WEBHOOK_SECRET",
+];
+
+/**
+ * Starts a copy of an example, and runs a function with its address and with the token of an administrator. A build is
+ * served with the local Aurora DSQL server, because it contains no embedded database.
+ */
 export async function withExample(
   name: string,
   use: (url: string, token: string) => Promise<void>,
+  form: Form = "sources",
 ): Promise<void> {
   const example = join(ROOT, "examples", name);
   // inside of the repository, so that its import map applies
   await Deno.mkdir(join(example, ".trellis"), { recursive: true });
   const root = await Deno.makeTempDir({ dir: join(example, ".trellis") });
-  await run("cp", [
-    "-R",
-    ...["src", "migrations", "trellis.config.ts"].map((part) => join(example, part)),
-    root,
-  ]);
-  const url = `http://localhost:${freePort()}`;
-  const args = ["dev", "--project", root, "--port", new URL(url).port, "--json"];
-  const server = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", join(ROOT, "cli/main.ts"), ...args],
-    env: { AUTH_BASE_URL: `${url}/auth` },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
   try {
-    // the result is printed when the server listens
-    const output = server.stdout.getReader();
-    await output.read();
-    output.releaseLock();
-    await use(url, await signIn(url));
+    await run("cp", [
+      "-R",
+      ...["src", "migrations", "trellis.config.ts"].map((part) => join(example, part)),
+      root,
+    ]);
+    if (form === "build") await useBuild(root);
+    const url = `http://localhost:${freePort()}`;
+    const server = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...[...TRELLIS, "dev", "--project", root, "--port", new URL(url).port, "--json"],
+        ...form === "build" ? ["--db", "distsql"] : [],
+      ],
+      env: {
+        AUTH_BASE_URL: `${url}/auth`,
+        ...Object.fromEntries(SECRETS.map((name) => [name, crypto.randomUUID()])),
+      },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    let drained: Promise<void> | undefined;
+    try {
+      // the result is printed when the server listens
+      const output = server.stdout.getReader();
+      await output.read();
+      output.releaseLock();
+      // functions of a build write their log lines to it, and would wait for a reader
+      drained = server.stdout.pipeTo(new WritableStream());
+      await use(url, await signIn(url));
+    } finally {
+      server.kill("SIGTERM");
+      await drained;
+      await server.status;
+    }
   } finally {
-    server.kill("SIGTERM");
-    await server.stdout.cancel();
-    await server.status;
     await Deno.remove(root, { recursive: true });
+  }
+}
+
+const TRELLIS = ["run", "-A", join(ROOT, "cli/main.ts")];
+
+/** Builds a project, and replaces the source of each function by what was built. */
+async function useBuild(root: string): Promise<void> {
+  await run(Deno.execPath(), [...TRELLIS, "build", "--project", root]);
+  for (const { name, file } of findFunctionFiles(join(root, "src/functions"))) {
+    const built = pathToFileURL(join(root, "dist", name, "index.mjs"));
+    // an import that trellis dev does not bundle
+    const text = `export const { handler } = await import(new URL("${built}").href);\n`;
+    await Deno.writeTextFile(file, text);
   }
 }
 

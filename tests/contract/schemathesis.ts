@@ -3,7 +3,7 @@ import { hasPython, installPython } from "../emulator/emulator.ts";
 import { runProgram } from "../../scripts/program.ts";
 import { withTempFolder } from "../support/temp_folder.ts";
 import { testSeed } from "../support/seed.ts";
-import { EXAMPLES, getDocument, withExample } from "./examples.ts";
+import { EXAMPLES, FORMS, getDocument, withExample } from "./examples.ts";
 
 const PACKAGE = "schemathesis==4.32.5";
 /**
@@ -24,9 +24,11 @@ const CHECKS = [
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const ignore = !await hasPython();
 
-for (const name of EXAMPLES) {
+for (
+  const [name, form] of EXAMPLES.flatMap((name) => FORMS[name].map((form) => [name, form] as const))
+) {
   Deno.test({
-    name: `schemathesis finds no answer of ${name} outside of its document`,
+    name: `schemathesis finds no answer of ${name} (${form}) outside of its document`,
     ignore,
     fn: () =>
       withExample(name, async (url, token) => {
@@ -48,6 +50,6 @@ for (const name of EXAMPLES) {
           );
           assertEquals(code, 0, stdout.slice(stdout.indexOf("= FAILURES ="), 20_000));
         }
-      }),
+      }, form),
   });
 }

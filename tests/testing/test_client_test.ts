@@ -298,6 +298,9 @@ Deno.test("connect() runs $connect, and receives the messages of functions", asy
     await two.close();
     await one.send({ action: "say", text: "again" });
     assertEquals([one.messages().length, two.messages().length], [3, 1]);
+
+    await one.send({ action: "echo" });
+    assertEquals(one.messages().at(-1), 'echo of {"action":"echo"}');
   });
 });
 

@@ -209,7 +209,8 @@ function isAny({ method }: ApiRoute): boolean {
   return method.toUpperCase() === "ANY";
 }
 
-function sortKeys<T>(record: Record<string, T>): Record<string, T> {
+/** Returns a copy with sorted keys, so that a document does not depend on the order of files. */
+export function sortKeys<T>(record: Record<string, T>): Record<string, T> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
 }
 

@@ -6,5 +6,7 @@ export const handler = defineWebSocketHandler({ schema: z.object({ text: z.strin
   async function say(params) {
     if (params.eventType !== "MESSAGE") return;
     await publisher.publish("room", { text: params.body.text });
+    // the route is not two-way
+    return { statusCode: 200, body: "said" };
   },
 );
