@@ -177,9 +177,7 @@ function definePrepared(db: Client): (id: number) => Promise<unknown[]> {
   );
 }
 
-// 1.0 does not say which columns hold JSON, and leaves them as texts
-const TEXTS = { ...LAB_OPTIONS, ignore: isDrizzleOne };
-Deno.test("JSON that is stored as a text is read once by a json column", TEXTS, async () => {
+Deno.test("JSON that is stored as a text is read once by a json column", LAB_OPTIONS, async () => {
   for (const { name, config } of (await getLab()).targets) {
     const ddl = "CREATE TABLE docs (id int PRIMARY KEY, owner_id int, plain text, doc text)";
     const db: Client = await openWithTables({ ...config, schema }, ddl);
