@@ -301,6 +301,32 @@ Deno.test(
   },
 );
 
+const tagged = pgTable("tagged", {
+  id: integer("id").primaryKey(),
+  tags: text("tags").array(),
+  counts: integer("counts").array(),
+});
+
+Deno.test(
+  "arrays of domains keep their items and their NULLs, on every provider that stores arrays",
+  LAB_OPTIONS,
+  async () => {
+    for (const { name, config } of (await getLab()).targets) {
+      if (name === "distsql") continue;
+      const db = await openWithTables(
+        { ...config, schema: { tagged } },
+        "CREATE DOMAIN tag AS text",
+        "CREATE DOMAIN positive AS int",
+        "CREATE TABLE tagged (id int PRIMARY KEY, tags tag[], counts positive[])",
+      );
+      await db.execute(sql`INSERT INTO tagged VALUES (1, '{a,"b c",NULL}', '{7,NULL}')`);
+      const row = { id: 1, tags: ["a", "b c", null], counts: [7, null] } as never;
+      assertEquals(await db.select().from(tagged), [row], name);
+      assertEquals(await db.query.tagged.findFirst(), row, name);
+    }
+  },
+);
+
 Deno.test(
   "expressions in a builder's select arrive as drizzle's drivers give them: times as texts",
   LAB_OPTIONS,
