@@ -5,6 +5,7 @@ import type {
   VariableDeclarator,
 } from "acorn";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
+import { isDrizzleOne } from "../../database/session/drizzle_version.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { findDeclaration, listArguments, type LocalDeclaration } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
@@ -265,19 +266,23 @@ class AccessFinder {
     for (const name of this.#fn.syntax.declarations.keys()) {
       const value = this.#fn.evaluateName(name) as Record<string, unknown> | null | undefined;
       const isObject = typeof value === "object" && value !== null && !isTable(value);
-      if (isObject && Object.hasOwn(value, key) && isTable(value[key])) return value[key];
+      const member = isObject && Object.hasOwn(value, key) ? value[key] : undefined;
+      if (isTable(member)) return member;
+      // the result of `defineRelations`
+      const { table } = Object(member);
+      if (isTable(table)) return table;
     }
     return undefined;
   }
 
   /** Adds a table of a relational query, and those of the relations that its options name. */
   #addRelated(node: AnyNode, table: unknown, options: AnyNode | undefined): void {
-    const name = findTableName(table);
-    if (name === undefined) return;
-    this.#found.push({ kind: "table", node, table: name, operations: [Select] });
+    this.#addRead(node, table);
     const resolved = options && this.#resolveConstant(options);
     if (resolved === undefined || resolved.type === "Literal") return;
     if (resolved.type === "Identifier" && resolved.name === "undefined") return;
+    this.#addFiltered(node, table, findProperty(resolved, "where"));
+    this.#addFiltered(node, table, findProperty(resolved, "orderBy"));
     const given = findProperty(resolved, "with");
     const related = given && this.#resolveConstant(given);
     const parts = [resolved, ...related === undefined ? [] : [related]];
@@ -289,9 +294,42 @@ class AccessFinder {
     if (related?.type !== "ObjectExpression") return;
     const relations = getRelations(this.#fn).get(table) ?? {};
     for (const property of related.properties) {
-      const target = relations[getMemberName(property) ?? ""];
-      if (target !== undefined && property.type === "Property") {
-        this.#addRelated(node, target, property.value);
+      const relation = relations[getMemberName(property) ?? ""];
+      if (relation === undefined || property.type !== "Property") continue;
+      this.#addRead(node, relation.junction);
+      this.#addRelated(node, relation.target, property.value);
+    }
+  }
+
+  #addRead(node: AnyNode, table: unknown): void {
+    const name = findTableName(table);
+    if (name === undefined) return;
+    this.#found.push({ kind: "table", node, table: name, operations: [Select] });
+  }
+
+  /** Adds the tables of the relations that a filter or an order of drizzle 1.0 names. */
+  #addFiltered(node: AnyNode, table: unknown, given: AnyNode | undefined): void {
+    const relations = getRelations(this.#fn).get(table) ?? {};
+    if (!isDrizzleOne || given === undefined || Object.keys(relations).length === 0) return;
+    const filter = this.#resolveConstant(given);
+    if (filter.type === "Literal" || isDeferred(filter)) return;
+    if (filter.type === "ArrayExpression") {
+      for (const each of filter.elements) this.#addFiltered(node, table, each ?? undefined);
+      return;
+    }
+    const properties = filter.type === "ObjectExpression" ? filter.properties : [undefined];
+    for (const property of properties) {
+      if (property?.type !== "Property" || property.computed) {
+        this.#found.push({ kind: "opaque", node });
+        continue;
+      }
+      const key = getMemberName(property) ?? "";
+      const relation = relations[key];
+      if (/^(?:AND|OR|NOT)$/.test(key)) this.#addFiltered(node, table, property.value);
+      else if (relation !== undefined) {
+        this.#addRead(node, relation.junction);
+        this.#addRead(node, relation.target);
+        this.#addFiltered(node, relation.target, property.value);
       }
     }
   }
@@ -484,26 +522,53 @@ function listExported(fn: LoadedFunction, exported: string): string[] {
   });
 }
 
-/** Related tables by the names of the relations. */
-type Relations = Readonly<Record<string, unknown>>;
+/** The tables of a relation. */
+interface Relation {
+  readonly target: unknown;
+  /** The table of `through` of drizzle 1.0. */
+  readonly junction?: unknown;
+}
+
+/** Relations by name. */
+type Relations = Readonly<Record<string, Relation>>;
 
 const relationsByFunction: WeakMap<LoadedFunction, Map<unknown, Relations>> = new WeakMap();
 
-/** Returns the relations of a function's tables, which `relations(table, …)` declares. */
+/** Returns the relations of a function's tables. */
 function getRelations(fn: LoadedFunction): ReadonlyMap<unknown, Relations> {
   const known = relationsByFunction.get(fn);
   if (known !== undefined) return known;
   const found = new Map<unknown, Relations>();
-  const toTable = (related: unknown) => ({ withFieldName: () => related });
   for (const name of fn.syntax.declarations.keys()) {
-    const value = fn.evaluateName(name) as {
-      table?: unknown;
-      config?: (helpers: object) => object;
-    } | undefined;
-    if (typeof value?.config !== "function" || findTableName(value.table) === undefined) continue;
-    const related = value.config({ one: toTable, many: toTable });
-    found.set(value.table, { ...found.get(value.table), ...related });
+    const value = fn.evaluateName(name);
+    for (const [table, relations] of isDrizzleOne ? listDefined(value) : listDeclared(value)) {
+      if (findTableName(table) === undefined) continue;
+      found.set(table, { ...found.get(table), ...relations });
+    }
   }
   relationsByFunction.set(fn, found);
   return found;
+}
+
+type TableRelations = readonly [table: unknown, relations: Relations];
+
+/** Lists the relations of a value of `relations(table, …)` in drizzle 0.45. */
+function listDeclared(value: unknown): TableRelations[] {
+  const { table, config } = Object(value);
+  if (typeof config !== "function" || findTableName(table) === undefined) return [];
+  const toTable = (target: unknown) => ({ withFieldName: () => ({ target }) });
+  return [[table, config({ one: toTable, many: toTable })]];
+}
+
+/** Lists the relations of a value of `defineRelations(tables, …)` in drizzle 1.0. */
+function listDefined(value: unknown): TableRelations[] {
+  if (Object.getPrototypeOf(Object(value)) !== Object.prototype) return [];
+  return Object.values(value as object).map((each) => {
+    const { table, relations } = Object(each);
+    const entries = Object.entries(Object(relations)).map(([name, relation]) => {
+      const { targetTable: target, throughTable: junction } = Object(relation);
+      return [name, { target, junction }];
+    });
+    return [table, Object.fromEntries(entries)];
+  });
 }

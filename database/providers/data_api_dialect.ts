@@ -11,14 +11,6 @@ import { getCastType } from "./data_api_values.ts";
 const CAST = "cast";
 const PLAIN = "none";
 
-/** Codecs of drizzle 1.0 whose parameters are cast to the type of their column. */
-const CAST_CODECS = (
-  "smallint int bigint bigint:number bigint:string numeric numeric:number numeric:bigint float4 float8 " +
-  "smallserial serial bigserial bigserial:number bool char varchar text bytea date date:string time timetz " +
-  "timestamp timestamptz timestamp:string timestamptz:string interval uuid json jsonb enum inet cidr " +
-  "macaddr macaddr8 money point point:tuple line line:tuple bit vector halfvec sparsevec"
-).split(" ");
-
 /** Dialect that writes `cast(:1 as uuid)` where drizzle knows the column of a value. */
 export class DataApiDialect extends Dialect {
   override readonly hasOwnText: boolean = true;
@@ -34,7 +26,7 @@ export class DataApiDialect extends Dialect {
       return parameter.startsWith("cast(")
         ? parameter
         : `cast(${parameter} as ${getCastType(column)})`;
-    }, CAST_CODECS));
+    }));
   }
 
   /**

@@ -104,7 +104,7 @@ class DrizzleSession
     const mode = typeof fields === "string" ? fields : undefined;
     const mapping = mode === undefined
       ? this.#getMapping(fields as SelectedFieldsOrdered | undefined, mapRows as RowMapper)
-      : getModeMapping(isArrayMode as RowMapper | undefined);
+      : this.#getModeMapping(isArrayMode as RowMapper | undefined);
     const template = {
       name: typeof name === "string" ? name : undefined,
       metadata: mode === undefined ? metadata : mapRows as Statement["metadata"],
@@ -125,6 +125,13 @@ class DrizzleSession
       return { kind: "relational", isJson: lastRelationalFields.map(isJsonField), mapRows };
     }
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);
+  }
+
+  /** Returns the mapping of drizzle 1.0, whose function decodes the values too. */
+  #getModeMapping(mapRows: RowMapper | undefined): RowMapping {
+    if (mapRows === undefined) return { kind: "raw" };
+    const isJson = (this.dialect as Dialect).findJsonFields(mapRows);
+    return { kind: "relational", isJson, mapRows };
   }
 
   override async count(query: SQL): Promise<number> {
@@ -188,11 +195,6 @@ export class DrizzleClients {
     const own = new DrizzleSession(this.#dialect, session);
     return new Transaction(this.#dialect, own, this.#schema, depth);
   }
-}
-
-/** Returns the mapping of drizzle 1.0, whose function decodes the values too. */
-function getModeMapping(mapRows: RowMapper | undefined): RowMapping {
-  return mapRows === undefined ? { kind: "raw" } : { kind: "relational", isJson: [], mapRows };
 }
 
 /**

@@ -82,6 +82,23 @@ export function convertItems(
   });
 }
 
+/** Codecs of numbers that drivers of this package read by the type of the column. */
+const NUMBERS: ReadonlySet<string> = new Set(
+  ["smallint", "int", "float4", "float8", "smallserial", "serial"],
+);
+
+/**
+ * Decodes an array. The server names the type of an array's items, but not of a domain's.
+ *
+ * @param codec Codec of the items.
+ * @param array The array, or its text.
+ * @param dimensions Number of dimensions.
+ */
+export function decodeItems(codec: string, array: unknown, dimensions: number): unknown {
+  const isText = typeof array === "string" && NUMBERS.has(codec);
+  return convertItems(array, isText ? Number : DECODERS[codec], dimensions);
+}
+
 /** Returns the function that decodes what a driver of this package reads of a codec's type. */
 export function getCodecDecoder(codec: string): Convert | undefined {
   return DECODERS[codec];
@@ -92,22 +109,16 @@ export function getCodecEncoder(codec: string): Convert | undefined {
   return ENCODERS[codec];
 }
 
-/** Names of the codecs that convert values. */
-export const CONVERTING_CODECS: readonly string[] = [
-  ...Object.keys(DECODERS),
-  ...Object.keys(ENCODERS),
-];
-
 /** Decodes a value that is not null. */
 export function decodeColumn(
   column: Omit<CodedColumn, "mapToDriverValue">,
   value: unknown,
 ): unknown {
   const { codec, dimensions = 0 } = column;
-  const decode = codec === undefined ? undefined : DECODERS[codec];
   if (codec !== undefined && dimensions > 0) {
-    return column.mapFromDriverValue(convertItems(value, decode, dimensions));
+    return column.mapFromDriverValue(decodeItems(codec, value, dimensions));
   }
+  const decode = codec === undefined ? undefined : DECODERS[codec];
   return column.mapFromDriverValue(decode === undefined ? value : decode(value));
 }
 

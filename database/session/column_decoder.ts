@@ -61,7 +61,10 @@ export function isColumn(value: unknown): value is Column {
 }
 
 function isJson(decoder: unknown): boolean {
-  return isColumn(decoder) && (decoder.columnType === "PgJsonb" || decoder.columnType === "PgJson");
+  if (!isColumn(decoder)) return false;
+  // an array of drizzle 1.0 has the class of its items
+  const { columnType, dimensions = 0 } = decoder as Column & { dimensions?: number };
+  return dimensions === 0 && (columnType === "PgJsonb" || columnType === "PgJson");
 }
 
 function safeDecoder(column: Column): Column {

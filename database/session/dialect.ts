@@ -1,8 +1,8 @@
 import { is, Param, Placeholder, type Query, type SQL, sql } from "drizzle-orm";
-import { PgDialect } from "drizzle-orm/pg-core";
+import { PgDialect, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
 import type { PlainSql } from "./plain_sql.ts";
 import type { WrittenStatement } from "./driver.ts";
-import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
+import { isColumn, isJsonField, type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { COLUMNS, getColumns } from "./drizzle_table.ts";
 import { isDrizzleOne } from "./drizzle_version.ts";
 import { createCodecs } from "./drizzle_codecs.ts";
@@ -20,6 +20,17 @@ type UpdateTable = Parameters<PgDialect["buildUpdateSet"]>[0];
 type UpdateSet = Parameters<PgDialect["buildUpdateSet"]>[1];
 type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
 
+type RowMapper = (rows: unknown[][]) => unknown;
+
+/** What drizzle 1.0 has and 0.45 has not. */
+interface NewDialect {
+  /** Functions that create the mapper of a query's rows. */
+  readonly mapperGenerators: {
+    rows(fields: SelectedFieldsOrdered, nullable: unknown): RowMapper;
+    relationalRows(config: { selection: readonly { field: unknown }[] }): RowMapper;
+  };
+}
+
 /**
  * Dialect of drizzle whose relational queries keep JSON strings, NULLs in arrays, and all digits.
  */
@@ -27,10 +38,38 @@ export class Dialect extends PgDialect {
   /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
   readonly hasOwnText: boolean = false;
   #lastFields: readonly SelectedField[] = [];
+  readonly #jsonFields: WeakMap<RowMapper, readonly boolean[]> = new WeakMap();
 
   /** @param codecs The codecs of drizzle 1.0. */
   constructor(codecs: object | undefined = createCodecs()) {
     super({ codecs } as object);
+    if (isDrizzleOne) this.#noteJsonFields((this as unknown as NewDialect).mapperGenerators);
+  }
+
+  #noteJsonFields({ rows, relationalRows }: NewDialect["mapperGenerators"]): void {
+    const note = (mapRows: RowMapper, isJson: readonly boolean[]) => {
+      this.#jsonFields.set(mapRows, isJson);
+      return mapRows;
+    };
+    const mapperGenerators: NewDialect["mapperGenerators"] = {
+      rows: (fields, nullable) =>
+        note(rows(fields, nullable), fields.map(({ field }) => isJsonField(field))),
+      relationalRows: (config) =>
+        note(
+          relationalRows(config),
+          config.selection.map(({ field }) => isColumn(field) && isJsonField(field)),
+        ),
+    };
+    Object.assign(this, { mapperGenerators });
+  }
+
+  /**
+   * Returns which fields of a query of drizzle 1.0 hold JSON.
+   *
+   * @param mapRows The mapper of the query's rows.
+   */
+  findJsonFields(mapRows: RowMapper): readonly boolean[] {
+    return this.#jsonFields.get(mapRows) ?? [];
   }
 
   /** Writes a statement of this package. */

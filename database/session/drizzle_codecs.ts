@@ -1,10 +1,5 @@
 import * as core from "drizzle-orm/pg-core";
-import {
-  CONVERTING_CODECS,
-  convertItems,
-  getCodecDecoder,
-  getCodecEncoder,
-} from "./column_codec.ts";
+import { convertItems, decodeItems, getCodecDecoder, getCodecEncoder } from "./column_codec.ts";
 import { isDrizzleOne } from "./drizzle_version.ts";
 
 type Convert = (value: unknown) => unknown;
@@ -32,25 +27,26 @@ interface NewCore {
   refineGenericPgCodecs(own: Codecs): object;
 }
 
-/** Codecs that convert arrays only: the text of a user-defined type. */
-const ARRAYS = ["enum", "sparsevec"];
+/** Codecs of drizzle's columns. The array of a user-defined type, such as a domain, arrives as text. */
+const COLUMN_CODECS = (
+  "smallint int bigint bigint:number bigint:string numeric numeric:number numeric:bigint float4 float8 " +
+  "smallserial serial bigserial bigserial:number bool char varchar text bytea date date:string time timetz " +
+  "timestamp timestamptz timestamp:string timestamptz:string interval uuid json jsonb enum inet cidr " +
+  "macaddr macaddr8 money point point:tuple line line:tuple bit vector halfvec sparsevec"
+).split(" ");
 
 /**
  * Creates the codecs with which the columns of drizzle 1.0 convert the values of this package's drivers.
  * drizzle's own codecs decode NULL in the arrays of a relation as 0, or fail.
  *
- * @param cast Casts parameters of the types in `castTypes`.
- * @param castTypes Names of codecs.
+ * @param cast Casts parameters.
  * @returns The codecs, or `undefined` with drizzle 0.45, whose columns convert values themselves.
  */
-export function createCodecs(
-  cast?: CastParameter,
-  castTypes: readonly string[] = [],
-): object | undefined {
+export function createCodecs(cast?: CastParameter): object | undefined {
   if (!isDrizzleOne) return undefined;
   // not destructured, because bundlers then keep the whole module
   const genericPgCodecs = (core as unknown as NewCore).genericPgCodecs;
-  const names = [...CONVERTING_CODECS, ...ARRAYS, ...Object.keys(genericPgCodecs), ...castTypes];
+  const names = [...COLUMN_CODECS, ...Object.keys(genericPgCodecs)];
   return (core as unknown as NewCore).refineGenericPgCodecs(
     Object.fromEntries(
       names.map((name) => [name, createCodec(name, genericPgCodecs[name] ?? {}, cast)]),
@@ -67,7 +63,7 @@ function createCodec(
   const encode = getCodecEncoder(name);
   return {
     ...decode !== undefined && { normalize: decode },
-    normalizeArray: (array, dimensions) => convertItems(array, decode, dimensions),
+    normalizeArray: (array, dimensions) => decodeItems(name, array, dimensions),
     normalizeArrayInJson: (array, dimensions) => convertItems(array, normalizeInJson, dimensions),
     ...encode !== undefined && {
       normalizeParam: encode,

@@ -55,6 +55,7 @@ function renderDefault(value: unknown): string | null {
 }
 
 function renderChunk(chunk: unknown): string {
-  const { value, name } = chunk as { value?: string[]; name?: string };
-  return value?.join("") ?? `"${name}"`;
+  // texts are lists in drizzle 0.45
+  const { value, name } = chunk as { value?: string | string[]; name?: string };
+  return value === undefined ? `"${name}"` : [value].flat().join("");
 }

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { isDrizzleOne } from "../../../database/session/drizzle_version.ts";
 import {
   analyse,
   type Fixture,
@@ -152,12 +153,60 @@ Deno.test("analysePermissions() names only what a function reaches", async () =>
   assertEquals((await analyse(files)).unresolved, []);
 });
 
-const MISSED: readonly [
+type Missed = readonly [
   what: string,
   body: string,
   declared: string,
   messages: readonly string[],
-][] = [
+];
+
+const OF_DRIZZLE_ONE: readonly Missed[] = [
+  [
+    "a relation in a filter",
+    `const where = { OR: [{ id: "1" }, { NOT: { parts: { more: true } } }] }; await db.query.a.findMany({ where });`,
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which is missing in its tables",
+      "q uses table c, which is missing in its tables",
+    ],
+  ],
+  [
+    "a relation in an order",
+    `await db.query.a.findMany({ orderBy: { parts: { more: { id: "asc(max)" } } } });`,
+    `{ table: a, operations: ["SELECT"] }, { table: b, operations: ["SELECT"] }`,
+    ["q uses table c, which is missing in its tables"],
+  ],
+  [
+    "the table between two related ones",
+    "await db.query.a.findMany({ with: { linked: true } });",
+    `{ table: a, operations: ["SELECT"] }`,
+    ["q uses table c, which is missing in its tables"],
+  ],
+  [
+    "the table between two related ones in a filter",
+    "await db.query.a.findMany({ where: { linked: true } });",
+    `{ table: a, operations: ["SELECT"] }`,
+    ["q uses table c, which is missing in its tables"],
+  ],
+  [
+    "a filter that is computed, of a table with relations",
+    "await db.query.a.findMany({ where: JSON.parse(text()) });",
+    "",
+    [
+      "q uses table a, which is missing in its tables",
+      "the tables of this SQL in q are computed at run time: list all of them",
+    ],
+  ],
+  [
+    "nothing for columns in a filter and an order, and for a filter of a table without relations",
+    `await db.query.a.findMany({ where: { id: { in: [text()] } }, orderBy: (t: any, { asc }: any) => [asc(t.id)] });
+     await db.query.c.findFirst({ where: JSON.parse(text()) });`,
+    `{ table: a, operations: ["SELECT"] }, { table: c, operations: ["SELECT"] }`,
+    [],
+  ],
+];
+
+const MISSED: readonly Missed[] = [
   [
     "a table that is not listed",
     "await db.select().from(b);",
@@ -466,19 +515,32 @@ const MISSED: readonly [
     `{ table: b, operations: ["SELECT"] }`,
     [],
   ],
+  ...isDrizzleOne ? OF_DRIZZLE_ONE : [],
 ];
+
+const RELATIONS = isDrizzleOne
+  ? `import { defineRelations } from "drizzle-orm";
+    export const schema = defineRelations({ a, b, c, things: a }, (r) => ({
+      a: {
+        parts: r.many.b({ from: r.a.id, to: r.b.id }),
+        linked: r.many.a({ from: r.a.id.through(r.c.id), to: r.a.id.through(r.c.id) }),
+      },
+      b: { more: r.one.c({ from: r.b.id, to: r.c.id }) },
+      things: { parts: r.many.b({ from: r.things.id, to: r.b.id }) },
+    }));`
+  : `import { relations } from "drizzle-orm"; export const schema = { things: a };
+    export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
+    export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));`;
 
 const QUERIES = MISSED.map(([, body, declared]): Fixture => ({
   "fn.ts": handler(`import { q } from "./q.ts";`, "return q();"),
   "q.ts":
     `import { defineQuery } from "./db.ts"; import { a, b } from "./schema.ts"; import { assertRowExists } from "@trellis/fn/database";
-    import { eq, sql } from "@trellis/fn/database/orm"; import { relations } from "drizzle-orm"; import { alias } from "drizzle-orm/pg-core";
+    import { eq, sql } from "@trellis/fn/database/orm"; import { alias } from "drizzle-orm/pg-core";
     import { c } from "./schema.ts";
     declare const direction: string; declare function text(): string;
-    export const schema = { things: a };
+    ${RELATIONS}
     const wanted = { parts: { columns: { id: true } } } as const;
-    export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
-    export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));
     async function help(db: any) { await db.delete(b); }
     export const q = defineQuery({ tables: [${declared}] }, async function q(db: any) { ${body} });`,
 }));

@@ -177,9 +177,7 @@ function definePrepared(db: Client): (id: number) => Promise<unknown[]> {
   );
 }
 
-// 1.0 does not say which columns hold JSON, and leaves them as texts
-const TEXTS = { ...LAB_OPTIONS, ignore: isDrizzleOne };
-Deno.test("JSON that is stored as a text is read once by a json column", TEXTS, async () => {
+Deno.test("JSON that is stored as a text is read once by a json column", LAB_OPTIONS, async () => {
   for (const { name, config } of (await getLab()).targets) {
     const ddl = "CREATE TABLE docs (id int PRIMARY KEY, owner_id int, plain text, doc text)";
     const db: Client = await openWithTables({ ...config, schema }, ddl);
@@ -299,6 +297,32 @@ Deno.test(
           `${name} ${key}`,
         );
       }
+    }
+  },
+);
+
+const tagged = pgTable("tagged", {
+  id: integer("id").primaryKey(),
+  tags: text("tags").array(),
+  counts: integer("counts").array(),
+});
+
+Deno.test(
+  "arrays of domains keep their items and their NULLs, on every provider that stores arrays",
+  LAB_OPTIONS,
+  async () => {
+    for (const { name, config } of (await getLab()).targets) {
+      if (name === "distsql") continue;
+      const db = await openWithTables(
+        { ...config, schema: { tagged } },
+        "CREATE DOMAIN tag AS text",
+        "CREATE DOMAIN positive AS int",
+        "CREATE TABLE tagged (id int PRIMARY KEY, tags tag[], counts positive[])",
+      );
+      await db.execute(sql`INSERT INTO tagged VALUES (1, '{a,"b c",NULL}', '{7,NULL}')`);
+      const row = { id: 1, tags: ["a", "b c", null], counts: [7, null] } as never;
+      assertEquals(await db.select().from(tagged), [row], name);
+      assertEquals(await db.query.tagged.findFirst(), row, name);
     }
   },
 );
