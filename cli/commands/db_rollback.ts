@@ -16,8 +16,9 @@ export const dbRollback: Command = {
   description: [
     "Plans the way back on an embedded PostgreSQL in memory: the database before the migrations is the\n" +
     "target, and the statements run there first. On PostgreSQL they are one transaction together with\n" +
-    "the records of the migrations. On Aurora DSQL an interrupted rollback continues when it is run\n" +
-    "again.",
+    "the records of the migrations, unless a filled table needs an online form.",
+    "Run an interrupted rollback again with the same --to, which continues it. Without --to, a rollback\n" +
+    "that was complete takes back one more migration.",
     "Columns and tables that the migrations have dropped come back with their rows if they were applied\n" +
     "with db migrate --retain. What the migrations have added is not deleted: its values stay under\n" +
     "another name until a later db migrate --retain.",

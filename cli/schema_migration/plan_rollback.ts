@@ -3,9 +3,9 @@ import { readRowChange } from "../../distsql/batches/row_change.ts";
 import { readAlterActions } from "../../distsql/syntax/alter_action.ts";
 import { getTable } from "../../distsql/syntax/statement_table.ts";
 import { hashText, type MigrationFile } from "../../database/migrations/files.ts";
-import type { HistoryTables } from "../../database/migrations/history.ts";
+import { type HistoryTables, removeApplied } from "../../database/migrations/history.ts";
 import { ROLLBACK } from "../../database/migrations/plan.ts";
-import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { quoteName } from "../../sql/quote.ts";
 import { readName } from "../../sql/sql_name.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
@@ -44,7 +44,7 @@ export interface RollbackPlan {
   readonly undone: readonly MigrationFile[];
   /** The file that leads back. */
   readonly down: MigrationFile;
-  /** Statements of that file. */
+  /** Statements of that file, and the one that deletes the records of the migrations. */
   readonly statements: readonly string[];
   /** Why the rollback is refused, object by object. */
   readonly problems: readonly string[];
@@ -120,16 +120,13 @@ export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
     const way = new WayBack(database, tag, target);
     problems.push(...way.findLost(await readIdentities(database)));
     if (problems.length === 0) problems.push(...await way.run(before));
-    const tags = undo.map((file) => quoteLiteral(file.tag)).join(", ");
-    const statements = [
-      ...way.statements,
-      `DELETE FROM ${tables.migrations} WHERE tag IN (${tags})`,
-    ];
-    const sql = `${statements.join(";\n")};\n`;
+    const { statements } = way;
+    const rollsBack = undo.map((file) => file.tag);
+    const sql = statements.map((statement) => `${statement};\n`).join("");
     return {
       undone: replayed.files,
-      down: { tag, path: `${tag}.sql`, hash: hashText(sql), sql, statements },
-      statements,
+      down: { tag, path: `${tag}.sql`, hash: hashText(sql), sql, statements, rollsBack },
+      statements: [...statements, removeApplied(tables, rollsBack)],
       problems,
       needed: replayed.kept,
       kept: way.kept,

@@ -6,7 +6,7 @@ import { applyStepwise } from "./apply_stepwise.ts";
 import { type MigrationContext, toMigrationError } from "./context.ts";
 import { canLock, getLockLimits, planLockTimeouts, withLocks } from "./lock_wait.ts";
 import type { PlannedMigration } from "./steps.ts";
-import type { HistoryTables } from "./history.ts";
+import { type HistoryTables, removeApplied } from "./history.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 
 /** Migration that was applied by a run. */
@@ -73,7 +73,7 @@ export async function applyAtomic(
   context: MigrationContext,
 ): Promise<void> {
   const { session, tables, lock } = context;
-  const { file: { tag }, steps } = planned;
+  const { file: { tag, rollsBack }, steps } = planned;
   const limits = getLockLimits(planned, context);
   const settings = planLockTimeouts(steps, limits);
   let index = 0;
@@ -85,6 +85,7 @@ export async function applyAtomic(
         if (setting !== undefined) await tx.query(setting);
         await tx.query(steps[index].sql);
       }
+      if (rollsBack) await tx.query(removeApplied(tables, rollsBack));
       await tx.query(writeAppliedNow(planned, tables));
     });
   }

@@ -1,6 +1,6 @@
 import { monotonicNow } from "../../core/async/clock.ts";
 import { type MigrationContext, summarizeStatement, toMigrationError } from "./context.ts";
-import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
+import { clearSteps, readSteps, removeApplied, type StepRow, writeApplied } from "./history.ts";
 import { getLockLimits } from "./lock_wait.ts";
 import { inTransaction, noteDone, StepRun } from "./step_run.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -66,6 +66,7 @@ export async function applyStepwise(
         file.tag,
       ]);
       if (known.length > 0) return;
+      if (file.rollsBack) await tx.query(removeApplied(context.tables, file.rollsBack));
       await tx.query(
         writeApplied(context.tables, {
           ...file,

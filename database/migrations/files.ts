@@ -19,6 +19,8 @@ export interface MigrationFile {
   sql: string;
   /** Content, split at drizzle-kit's breakpoints, without byte order mark and parts without SQL. */
   statements: string[];
+  /** Tags of migrations that this file rolls back: their records are deleted with its own record. */
+  rollsBack?: readonly string[];
 }
 
 const TAG = /^(\d+)_(.+)$/;

@@ -277,6 +277,11 @@ export function writeApplied(
     `${Math.round(durationMs)}, ${executed})`;
 }
 
+/** Returns the statement that deletes the records of migrations. */
+export function removeApplied({ migrations }: HistoryTables, tags: readonly string[]): string {
+  return `DELETE FROM ${migrations} WHERE tag IN (${tags.map(quoteLiteral).join(", ")})`;
+}
+
 /** Returns the statement that deletes the records of a finished migration's statements. */
 export function clearSteps(tables: HistoryTables, tag: string): string {
   return `DELETE FROM ${tables.steps} WHERE tag = ${quoteLiteral(tag)}`;

@@ -76,10 +76,10 @@ export async function planOnline(
   largeBytes: number = ONLINE_BYTES,
 ): Promise<PlannedMigration[]> {
   const names = planned.flatMap(({ steps }) => steps.flatMap(getRelation));
-  if (names.length === 0) return [...planned];
-  const relations = await readRelations(names, session, largeBytes);
   const begun = await readStepHashes(session, tables);
   assertNoRollback(begun.keys(), planned.map(({ file }) => file.tag));
+  if (names.length === 0) return [...planned];
+  const relations = await readRelations(names, session, largeBytes);
   return planned.map((migration) => {
     const split = splitOnline(migration, relations);
     const hashes = begun.get(migration.file.tag);

@@ -13,8 +13,8 @@ export interface TestPostgres {
   readonly url: string;
   /** The port on the loopback interface. */
   readonly port: number;
-  /** Makes an empty database of this server and gives its URL. */
-  createDatabase(name: string): Promise<string>;
+  /** Makes an empty database of this server, or a copy of a template without connections; gives its URL. */
+  createDatabase(name: string, template?: string): Promise<string>;
   /** Ends the server by its own process id and removes its files. */
   stop(): Promise<void>;
 }
@@ -82,11 +82,11 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   return {
     url: `${base}/postgres`,
     port,
-    async createDatabase(name: string): Promise<string> {
+    async createDatabase(name: string, template = "template1"): Promise<string> {
       const { default: postgres } = await import("postgres");
       const sql = postgres(`${base}/postgres`, { max: 1, onnotice: () => {} });
       try {
-        await sql.unsafe(`CREATE DATABASE "${name}"`);
+        await sql.unsafe(`CREATE DATABASE "${name}" TEMPLATE "${template}"`);
       } finally {
         await sql.end();
       }

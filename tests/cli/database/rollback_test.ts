@@ -6,19 +6,16 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { join } from "node:path";
-import postgres from "postgres";
-import { keepInFolder, planDatabaseRollback, planExpiry } from "../../../cli/database/rollback.ts";
+import { planDatabaseRollback, planExpiry } from "../../../cli/database/rollback.ts";
 import { dbMigrate } from "../../../cli/commands/db_migrate.ts";
 import { dbRollback } from "../../../cli/commands/db_rollback.ts";
 import { NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
 import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
-import { readObjects } from "../../../cli/schema_migration/database_objects.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
-import { type MigrationTarget, runMigrationFolder } from "../../../database/migrations/run.ts";
-import { closeDrizzleClient, runMigrations } from "../../../database/mod.ts";
+import { runMigrationFolder } from "../../../database/migrations/run.ts";
+import { runMigrations } from "../../../database/mod.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
@@ -33,148 +30,11 @@ import {
   ROW_ERROR,
   writeMigration,
 } from "../schema_migration/random_schema.ts";
+import { BASE, CHANGES, migrateAndKeep, rollBack, ROWS, withLab } from "./rollback_lab.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 1;
 
-/** A folder of migrations and its database. */
-interface Lab {
-  readonly target: MigrationTarget;
-  readonly url: string;
-  readonly client: postgres.Sql;
-  write(files: Readonly<Record<string, string>>): Promise<void>;
-  /** Objects and rows of the database. */
-  read(): Promise<unknown>;
-}
-
-let databases = 0;
-
-async function withLab(server: TestPostgres, work: (lab: Lab) => Promise<void>): Promise<void> {
-  const migrationsFolder = await Deno.makeTempDir({ prefix: "trellis-rollback-" });
-  const url = await server.createDatabase(`rollback${++databases}`);
-  const database = { provider: "serverless-pg", connectionString: url, instrument: false } as const;
-  const client = postgres(url, { max: 1, onnotice: () => {}, prepare: false });
-  const query = async (text: string) => [...await client.unsafe(text)];
-  try {
-    await work({
-      target: { migrationsFolder, database },
-      url,
-      client,
-      async write(files) {
-        for (const [name, text] of Object.entries(files)) {
-          await Deno.writeTextFile(join(migrationsFolder, name), text);
-        }
-      },
-      async read() {
-        const objects = await readObjects({
-          query: async <Row>(text: string) => ({ rows: await query(text) as Row[] }),
-        });
-        const tables = [...objects.keys()].filter((label) => label.startsWith("table "));
-        const rows = await Promise.all(tables.map(async (label) => {
-          const name = label.slice("table ".length).split(".").map((part) => `"${part}"`).join(".");
-          const [{ columns }] = await query(
-            `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute
-              WHERE attrelid = '${name}'::regclass AND attnum > 0 AND NOT attisdropped
-              AND NOT starts_with(attname, '__orm_kept_')`,
-          );
-          return (await query(`SELECT ROW(${columns})::text AS row FROM ${name} ORDER BY 1`))
-            .map(({ row }) => `${label} (${columns}): ${row}`);
-        }));
-        return { objects, rows: rows.flat() };
-      },
-    });
-  } finally {
-    await closeDrizzleClient(database);
-    await client.end();
-    await Deno.remove(migrationsFolder, { recursive: true });
-  }
-}
-
-async function migrateAndKeep(target: MigrationTarget): Promise<void> {
-  const { folder, problems } = await keepInFolder(target);
-  assertEquals(problems, []);
-  await runMigrationFolder(target, () => folder);
-}
-
-async function rollBack(target: MigrationTarget, to?: string): Promise<string[]> {
-  const { folder, problems } = await planDatabaseRollback(target, to);
-  if (problems.length === 0) await runMigrationFolder(target, () => folder);
-  return [...problems];
-}
-
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
-
-const BASE = `
-CREATE TYPE mood AS ENUM ('calm', 'glad');
-CREATE TABLE users (id int PRIMARY KEY, name text NOT NULL UNIQUE);
-CREATE TABLE notes (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  title text NOT NULL CHECK (title <> ''),
-  body varchar(20) DEFAULT 'none' NOT NULL,
-  mood mood,
-  owner int REFERENCES users ON DELETE CASCADE,
-  short text GENERATED ALWAYS AS (lower(title)) STORED,
-  UNIQUE (title, owner)
-);
-CREATE INDEX notes_title ON notes (lower(title)) WHERE owner > 0;
-CREATE TABLE tags (id serial PRIMARY KEY, note bigint REFERENCES notes, label text);
-CREATE TABLE numbered (id int, n serial);
-CREATE VIEW titles WITH (security_invoker = true) AS SELECT title FROM notes;
-CREATE SEQUENCE numbers START 5;
-CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
-CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
-CREATE TRIGGER touched BEFORE UPDATE ON tags FOR EACH ROW EXECUTE FUNCTION touch();
-CREATE POLICY seen ON users USING (id > 0);`;
-
-const ROWS = `
-INSERT INTO users SELECT n, 'user ' || n FROM generate_series(1, 5) AS n;
-INSERT INTO notes (title, body, mood, owner) SELECT 'title ' || n, 'body', 'glad', n FROM generate_series(1, 5) AS n;
-INSERT INTO tags (note, label) SELECT n, 'tag' FROM generate_series(1, 5) AS n;
-SELECT nextval('numbers');`;
-
-/** Migrations with the rows that are written after them. */
-const CHANGES: Readonly<Record<string, readonly [migration: string, after: string]>> = {
-  "dropped and renamed objects": [
-    `DROP VIEW titles;
-     ALTER TABLE notes DROP COLUMN short;
-     ALTER TABLE notes DROP COLUMN title, DROP COLUMN mood;
-     ALTER TABLE notes DROP COLUMN owner;
-     ALTER TABLE notes DROP COLUMN body;
-     ALTER TABLE notes ADD COLUMN body int DEFAULT 7;
-     ALTER TABLE numbered DROP COLUMN n;
-     DROP TABLE tags;
-     DROP SEQUENCE numbers;
-     DROP TYPE mood;
-     CREATE SCHEMA app;
-     ALTER TABLE users RENAME TO people;
-     ALTER TABLE people RENAME COLUMN name TO full_name;
-     ALTER TABLE people SET SCHEMA app;`,
-    "UPDATE notes SET body = 8",
-  ],
-  "added and changed objects": [
-    `CREATE TYPE size AS ENUM ('s', 'm');
-     CREATE SCHEMA app;
-     CREATE TABLE app.parts (id int PRIMARY KEY, size size, note bigint REFERENCES notes, name text UNIQUE);
-     ALTER TABLE notes ADD COLUMN size size, ADD COLUMN part int REFERENCES app.parts, ADD COLUMN n serial;
-     CREATE INDEX notes_size ON notes (size);
-     CREATE VIEW sizes AS SELECT size FROM notes;
-     CREATE VIEW more_sizes AS SELECT size FROM sizes;
-     UPDATE notes SET size = 's';
-     ALTER TABLE notes ALTER body TYPE text, ALTER body DROP DEFAULT, ALTER title DROP NOT NULL;
-     ALTER TABLE notes DROP CONSTRAINT notes_title_check;
-     ALTER TABLE notes DROP CONSTRAINT notes_title_owner_key;
-     DROP INDEX notes_title;
-     ALTER TABLE notes ADD CONSTRAINT notes_short CHECK (length(title) > 1);
-     CREATE OR REPLACE VIEW titles AS SELECT title, id FROM notes;
-     CREATE OR REPLACE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
-     CREATE FUNCTION other() RETURNS int LANGUAGE sql AS 'SELECT 1';
-     ALTER TABLE notes ALTER owner SET DEFAULT other();
-     DROP TRIGGER touched ON notes;
-     CREATE TRIGGER touched AFTER UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
-     ALTER TABLE tags ENABLE ROW LEVEL SECURITY;
-     CREATE POLICY own ON tags USING (true);`,
-    "INSERT INTO app.parts VALUES (1, 'm', 1, 'part'); UPDATE notes SET part = 1",
-  ],
-};
 
 Deno.test(
   "db rollback brings back the objects and rows from before a migration",
@@ -313,6 +173,52 @@ Deno.test(
       await server.stop();
     }
     assert(CASES < 20 || refused * 2 < CASES, `${refused} of ${CASES} rollbacks were refused`);
+  },
+);
+
+Deno.test(
+  "db rollback of a large table on PostgreSQL continues, and migrations are refused until then",
+  unsanitized,
+  async () => {
+    const server = await startPostgres();
+    try {
+      await withLab(server, async ({ target, client, write, read }) => {
+        await write({
+          "0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, body text NOT NULL);",
+        });
+        await runMigrations(target);
+        await client.unsafe(
+          "INSERT INTO notes SELECT n, 'body ' || n FROM generate_series(1, 30000) n",
+        );
+        const before = await read();
+        await write({
+          "0002_open.sql": "ALTER TABLE notes ALTER body DROP NOT NULL, ADD COLUMN size int;",
+        });
+        await migrateAndKeep(target);
+        const { folder } = await planDatabaseRollback(target, "0001_notes");
+        let statements = 0;
+        const logger = (message: string) => {
+          if (/: statement \d+ of/.test(message) && ++statements === 2) throw new Error("killed");
+        };
+        await assertRejects(() => runMigrationFolder({ ...target, logger }, () => folder));
+        await write({ "0003_more.sql": "CREATE TABLE more (id int);" });
+        await assertRejects(
+          () => runMigrations(target),
+          MigrationError,
+          "A rollback of this database was interrupted",
+        );
+        // ends after all statements, before the rollback is recorded
+        await client.unsafe(`CREATE FUNCTION orm.fail() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE 'killed'; END $$;
+          CREATE TRIGGER fail BEFORE INSERT ON orm.__orm_migrations EXECUTE FUNCTION orm.fail()`);
+        await assertRejects(() => rollBack(target, "0001_notes"));
+        await client.unsafe("DROP FUNCTION orm.fail CASCADE");
+        assertEquals(await rollBack(target, "0001_notes"), []);
+        assertEquals(await read(), before);
+      });
+    } finally {
+      await server.stop();
+    }
   },
 );
 
