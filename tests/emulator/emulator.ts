@@ -29,6 +29,8 @@ export interface Emulator {
   request(url: string, init?: RequestInit): Promise<Response>;
   /** Returns what it has logged, with the logs of functions. */
   readLog(): Promise<string>;
+  /** Returns the actions that policies did not allow, with their callers. */
+  listDenied(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -250,6 +252,7 @@ export async function startEmulator(work: string): Promise<Emulator> {
         return fetch(`${address}/_aws/execute-api/${api}/${path}${search}`, { ...init, client });
       },
       readLog,
+      listDenied: async () => (await readLog()).match(/^denied .*$/gm) ?? [],
       stop,
     };
   } catch (error) {
