@@ -106,8 +106,9 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
   deployments: {
     what:
-      "a project on an emulator of AWS: from its first deployment to its end, killed, and taken back",
-    tests: ["deployment", "releases", "kills"].map((name) => `tests/emulator/${name}.ts`),
+      "projects on an emulator of AWS: from the first deployment to the end, killed, taken back, and each template with both kinds of API",
+    tests: ["deployment", "releases", "kills", "live", "templates"]
+      .map((name) => `tests/emulator/${name}.ts`),
   },
   contract: {
     what:

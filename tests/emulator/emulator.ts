@@ -27,8 +27,12 @@ export interface Emulator {
   readonly clients: string;
   /** Answers the requests that a browser would send to `url` of the deployed API. */
   request(url: string, init?: RequestInit): Promise<Response>;
+  /** Asks the emulator itself, which shows for example the mails that it would send. */
+  ask(path: string): Promise<Response>;
   /** Returns what it has logged, with the logs of functions. */
   readLog(): Promise<string>;
+  /** Returns the actions that policies did not allow, with their callers. */
+  listDenied(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -249,7 +253,9 @@ export async function startEmulator(work: string): Promise<Emulator> {
         const [api, ...path] = [host.split(".")[0], pathname.slice(1)];
         return fetch(`${address}/_aws/execute-api/${api}/${path}${search}`, { ...init, client });
       },
+      ask: (path) => fetch(`${address}${path}`, { client }),
       readLog,
+      listDenied: async () => (await readLog()).match(/^denied .*$/gm) ?? [],
       stop,
     };
   } catch (error) {

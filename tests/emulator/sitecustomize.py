@@ -5,8 +5,10 @@ Each part names AWS's page, read in 2026-11, and ends with the emulator's versio
 
 import importlib.abc
 import importlib.util
+import json
 import sys
 from datetime import datetime, timezone
+from email.utils import parseaddr
 
 
 def _mend_scheduler(eventbridge):
@@ -65,9 +67,9 @@ def _mend_principal_arn(iam_evaluator):
     iam_evaluator._resolve_condition_key = resolve_condition_key
 
 
-def _log_allowed(evaluator):
-    """Logs each action that a policy allowed. The emulator logs only what was denied."""
-    evaluate = evaluator.evaluate
+def _log_decisions(evaluator):
+    """Logs each action that a policy allowed, and each request that was refused. The emulator logs neither."""
+    evaluate, enforce = evaluator.evaluate, evaluator.enforce
 
     def evaluate_and_log(context, *policies):
         result = evaluate(context, *policies)
@@ -75,15 +77,47 @@ def _log_allowed(evaluator):
             print(f"allowed {context.action} to {context.principal_arn}", flush=True)
         return result
 
-    evaluator.evaluate = evaluate_and_log
+    def enforce_and_log(access_key_id, action, *rest, **more):
+        refused = enforce(access_key_id, action, *rest, **more)
+        if refused is not None:
+            caller = getattr(refused, "principal_arn", "") or refused
+            print(f"denied {action} to {caller}", flush=True)
+        return refused
+
+    evaluator.evaluate, evaluator.enforce = evaluate_and_log, enforce_and_log
 
 
 def _mend_evaluator(evaluator):
     _mend_principal_arn(evaluator)
-    _log_allowed(evaluator)
+    _log_decisions(evaluator)
+
+
+def _mend_iam_actions(iam_actions):
+    """Checks a request with several messages of Amazon SQS as the action for one of them, and mails on their identity.
+
+    The identity is the domain of the sender: projects of the suite have no identities of one address.
+
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-api-permissions-reference.html
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonsimpleemailservicev2.html
+    """
+    extract, locate = iam_actions.extract_iam_action, iam_actions.extract_resource_arn
+
+    def extract_iam_action(*request):
+        action = extract(*request)
+        return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
+
+    def extract_resource_arn(service, method, path, headers, body, query_params, region, account):
+        if path != "/v2/email/outbound-emails":
+            return locate(service, method, path, headers, body, query_params, region, account)
+        domain = parseaddr(json.loads(body)["FromEmailAddress"])[1].split("@")[1]
+        return f"arn:aws:ses:{region}:{account}:identity/{domain}"
+
+    iam_actions.extract_iam_action = extract_iam_action
+    iam_actions.extract_resource_arn = extract_resource_arn
 
 
 MENDED = {
+    "ministack.core.iam_actions": _mend_iam_actions,
     "ministack.core.iam_evaluator": _mend_evaluator,
     "ministack.services.eventbridge": _mend_scheduler,
     "ministack.services.lambda_svc": _mend_code_location,

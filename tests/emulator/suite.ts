@@ -65,15 +65,34 @@ async function run(
   return { code, text: `${printed}${noted}` };
 }
 
+/** A project of the suite. */
+export interface SuiteProject {
+  /** Template of `trellis init`. */
+  readonly template: string;
+  /** Renders files, some of which replace those of the template. */
+  readonly render: (read: (path: string) => Promise<string>) => Promise<Record<string, string>>;
+}
+
+/** One with PostgreSQL by address and a function of every kind. */
+const EVERY_KIND: SuiteProject = {
+  template: "api",
+  render: () => Promise.resolve({ ...listProjectFiles() }),
+};
+
 /** Makes the project of a user: `trellis init`, its packages, and what is generated. */
-async function createProject(root: string, env: Readonly<Record<string, string>>): Promise<void> {
+async function createProject(
+  root: string,
+  env: Readonly<Record<string, string>>,
+  { template, render }: SuiteProject,
+): Promise<void> {
   const main = join(BUILT, "cli/main.js");
   const need = async (program: string, args: readonly string[], cwd: string) => {
     const { code, text } = await run(program, args, { cwd, env });
     assertEquals(code, 0, `${program} ${args.join(" ")}\n${text}`);
     return text;
   };
-  await need("node", [main, "init", root, "--template", "api", "--runtime", "node"], dirname(root));
+  const options = ["--template", template, "--database", "postgres", "--runtime", "node"];
+  await need("node", [main, "init", root, ...options], dirname(root));
   const packed = await need("npm", ["pack", BUILT, "--silent"], root);
   const manifest = JSON.parse(await Deno.readTextFile(join(root, "package.json")));
   manifest.dependencies["@trellis/fn"] = `file:./${packed.trim().split("\n").at(-1)}`;
@@ -82,7 +101,8 @@ async function createProject(root: string, env: Readonly<Record<string, string>>
   for (const name of ["fflate", ...clients.map((client) => `@aws-sdk/client-${client}`)]) {
     manifest.devDependencies[name] = imports[name].split("@").at(-1);
   }
-  await writeFiles(root, { "package.json": JSON.stringify(manifest), ...listProjectFiles() });
+  const files = await render((path) => Deno.readTextFile(join(root, path)));
+  await writeFiles(root, { "package.json": JSON.stringify(manifest), ...files });
   await need("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefer-offline"], root);
   for (const what of ["permissions", "infra", "openapi"]) {
     await need("npx", ["trellis", "generate", what], root);
@@ -99,16 +119,20 @@ export async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => bo
 }
 
 /**
- * Deploys for the first time, with the address of the database put when the deployment stops for it.
+ * Deploys for the first time, with the address of the database put when the deployment stops for it. A project without a
+ * function that asks the database needs none.
  *
  * @returns The address of the API.
  */
 export async function deployFirst({ trellis, databaseUrl }: Suite): Promise<string> {
-  await trellis("deploy --stage dev --yes");
-  assertEquals((await trellis("secrets set DATABASE_URL --stage dev", databaseUrl)).code, 0);
-  const { code, text } = await trellis("deploy --stage dev --yes");
-  assertEquals(code, 0, text);
-  return /API: (\S+)/.exec(text)![1];
+  let deployed = await trellis("deploy --stage dev --yes --generate-secrets");
+  if (deployed.text.includes("trellis secrets set DATABASE_URL")) {
+    const put = await trellis("secrets set DATABASE_URL --stage dev", databaseUrl);
+    assertEquals(put.code, 0, put.text);
+    deployed = await trellis("deploy --stage dev --yes --generate-secrets");
+  }
+  assertEquals(deployed.code, 0, deployed.text);
+  return /API: (\S+)/.exec(deployed.text)![1];
 }
 
 /** Lines of the emulator's log that are printed after a failure. */
@@ -147,9 +171,10 @@ export interface Suite {
 export function testOnEmulator(
   name: string,
   tour: (suite: Suite) => Promise<void>,
-  { isLong = false, preloads = [] }: {
+  { isLong = false, preloads = [], project = EVERY_KIND }: {
     readonly isLong?: boolean;
     readonly preloads?: readonly string[];
+    readonly project?: SuiteProject;
   } = {},
 ): void {
   const isLeftOut = isLong && Deno.env.get("TRELLIS_FULL_TESTS") === undefined;
@@ -196,7 +221,7 @@ export function testOnEmulator(
         };
         await suite.step("init and install", async () => {
           // packages come from the registry
-          await createProject(root, { ...env, HTTPS_PROXY: "" });
+          await createProject(root, { ...env, HTTPS_PROXY: "" }, project);
           const CreateBucketConfiguration = { LocationConstraint: env.AWS_REGION };
           await suite.send(["s3", "CreateBucket", { Bucket: STATES, CreateBucketConfiguration }]);
         });
