@@ -31,7 +31,6 @@ import {
   type ProviderTarget,
   shareProviders,
 } from "../../support/provider_lab.ts";
-import { isDrizzleOne } from "../../../database/session/drizzle_version.ts";
 import {
   relations,
   toExtra,
