@@ -74,12 +74,13 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     cases: 20_000,
   },
   kills: {
-    what: "processes killed while they migrate, recreate, clone",
+    what: "processes killed while they migrate, roll back, recreate, clone",
     tests: [
       "tests/database/migrations/processes_system_test.ts",
       "tests/database/migrations/backfill_system_test.ts",
       "tests/distsql/recreate",
       "tests/cli/database/clone_killed_system_test.ts",
+      "tests/cli/database/rollback_killed_system_test.ts",
     ],
   },
   traffic: {

@@ -116,6 +116,8 @@ function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): Migrati
  * warning: drizzle-kit writes one for statements of your own.
  */
 function emptyFile(file: MigrationFile): PlannedMigration {
+  // a rollback of migrations that have changed nothing
+  if (file.rollsBack !== undefined) return { file, steps: [], atomic: true, findings: [] };
   const isCommented = stripMark(file.sql).trim() !== "";
   const finding: PlanFinding = {
     severity: isCommented ? "warning" : "error",

@@ -74,19 +74,19 @@ export interface KilledProcess {
 }
 
 /**
- * Runs a process that gets a database and a number of orders.
+ * Runs a process that gets arguments as JSON.
  *
  * @param script Its URL.
- * @param args Database and orders.
+ * @param args Its arguments, such as a database and a number of orders.
  * @param arm Gets the function that kills it.
  */
 export async function runKilled(
   script: URL,
-  [config, orders]: readonly [DatabaseConfig, number],
+  args: readonly unknown[],
   arm: (kill: () => void) => void = () => {},
 ): Promise<KilledProcess> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", script.pathname, JSON.stringify(config), String(orders)],
+    args: ["run", "-A", "--no-check", script.pathname, ...args.map((each) => JSON.stringify(each))],
     stdout: "piped",
     stderr: "piped",
   }).spawn();

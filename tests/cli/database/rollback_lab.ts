@@ -78,8 +78,8 @@ export async function migrateAndKeep(target: MigrationTarget): Promise<void> {
 
 /** Rolls migrations back. Returns why it is refused. */
 export async function rollBack(target: MigrationTarget, to?: string): Promise<string[]> {
-  const { folder, problems } = await planDatabaseRollback(target, to);
-  if (problems.length === 0) await runMigrationFolder(target, () => folder);
+  const { folder, problems, tags } = await planDatabaseRollback(target, to);
+  if (problems.length === 0 && tags.length > 0) await runMigrationFolder(target, () => folder);
   return [...problems];
 }
 
@@ -132,6 +132,7 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
      ALTER TABLE people SET SCHEMA app;`,
     "UPDATE notes SET body = 8",
   ],
+  "no objects": ["CREATE TABLE IF NOT EXISTS users (id int);", "SELECT 1"],
   "added and changed objects": [
     `CREATE TYPE size AS ENUM ('s', 'm');
      CREATE SCHEMA app;
