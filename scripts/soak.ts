@@ -107,8 +107,8 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
   deployments: {
     what:
-      "projects on an emulator of AWS: from the first deployment to the end, killed, taken back, and each template with both kinds of API",
-    tests: ["deployment", "releases", "kills", "live", "templates"]
+      "projects on an emulator of AWS: from the first deployment to the end, killed, taken back, each template with both kinds of API, and with other services",
+    tests: ["deployment", "releases", "kills", "live", "services", "templates"]
       .map((name) => `tests/emulator/${name}.ts`),
   },
   contract: {

@@ -97,7 +97,7 @@ async function createProject(
   const manifest = JSON.parse(await Deno.readTextFile(join(root, "package.json")));
   manifest.dependencies["@trellis/fn"] = `file:./${packed.trim().split("\n").at(-1)}`;
   const { imports } = JSON.parse(await Deno.readTextFile(join(HERE, "../../deno.json")));
-  const clients = ["cloudwatch", "lambda", "s3", "secrets-manager", "sqs"];
+  const clients = ["cloudwatch", "dynamodb", "lambda", "s3", "secrets-manager", "sqs"];
   for (const name of ["fflate", ...clients.map((client) => `@aws-sdk/client-${client}`)]) {
     manifest.devDependencies[name] = imports[name].split("@").at(-1);
   }
