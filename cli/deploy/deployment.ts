@@ -1,3 +1,6 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import {
   type Command,
   type CommandContext,
@@ -72,6 +75,7 @@ async function openDeployment(context: CommandContext, stageName: string): Promi
   const plan = await planFiles({ root, options, output });
   const { config: { infra }, projectName, folder } = plan;
   const stage = resolveStage(infra, projectName, stageName);
+  checkVariables(folder, stage);
   const prefix = `${projectName}-${stageName}`;
   const terraform = await openTerraform({
     folder,
@@ -84,6 +88,38 @@ async function openDeployment(context: CommandContext, stageName: string): Promi
   });
   const secrets = openSecretValues(prefix, getStageRegion(stage));
   return { context, stage, prefix, plan, terraform, secrets };
+}
+
+/** Variables of Terraform that only some projects need, with what needs them. */
+const NEEDED_BY: Readonly<Record<string, string>> = {
+  manage_api_gateway_account: "REST APIs and WebSocket APIs",
+};
+
+/**
+ * Refuses values of variables that no file of the folder declares, as Terraform does in its plan.
+ *
+ * @param folder The folder of Terraform's files. Before they are generated, nothing is checked.
+ * @throws {ConfigurationError} If there is one. The message says what to remove.
+ */
+export function checkVariables(folder: string, { name, variables }: ResolvedStage): void {
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  if (!files.includes("variables.tf") || files.some((file) => file.endsWith(".tf.json"))) return;
+  const texts = files.filter((file) => file.endsWith(".tf"))
+    .map((file) => readFileSync(join(folder, file), "utf8"));
+  const declared = new Set(
+    texts.flatMap((text) => [...text.matchAll(/^variable "([\w-]+)"/gm)].map(([, each]) => each)),
+  );
+  const unknown = Object.keys(variables).find((each) => !declared.has(each));
+  if (unknown === undefined) return;
+  const neededBy = NEEDED_BY[unknown];
+  throw new ConfigurationError(
+    `The stage ${name} sets the variable ${unknown}, which no file in ${
+      basename(folder)
+    } declares: remove it from ` +
+      `infra.stages in trellis.config.ts${
+        neededBy === undefined ? "" : `. Only ${neededBy} need it`
+      }, or generate the files again`,
+  );
 }
 
 /**

@@ -1,6 +1,8 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { checkVariables, type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
 import { planStage, showPlan } from "../../../cli/deploy/plan_steps.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 /** A deployment of `dev` whose state has the resources of a stage. */
 function createDeployment(outputs: Readonly<Record<string, unknown>>, calls: string[]): Deployment {
@@ -40,4 +42,25 @@ Deno.test("planStage() plans on the own state and on a new one", async () => {
     assertEquals(showPlan(deployment, await planStage(deployment)).summary, "no changes");
     assertEquals(calls, ["init", "outputs", "plan"]);
   }
+});
+
+Deno.test("checkVariables() refuses variables of a stage that no file declares", async () => {
+  const files = {
+    "variables.tf": 'variable "environment" {\n  type = string\n}\n',
+    "own.tf": 'variable "page_size" {}\n# variable "other"\n',
+  };
+  const check = (folder: string, variables: Record<string, string | boolean>) =>
+    checkVariables(folder, { name: "dev", backend: {}, variables });
+  await withTempFolder(files, async (folder) => {
+    check(folder, { environment: "dev", page_size: "20" });
+    for (const [name, need] of [["manage_api_gateway_account", "REST APIs"], ["other", "remove"]]) {
+      const variables = { environment: "dev", [name]: true };
+      assertThrows(() => check(folder, variables), ConfigurationError, `sets the variable ${name}`);
+      assertThrows(() => check(folder, variables), ConfigurationError, need);
+    }
+    // variables may be declared in a form that is not read
+    await Deno.writeTextFile(`${folder}/own.tf.json`, "{}");
+    check(folder, { other: "1" });
+    check(`${folder}/missing`, { other: "1" });
+  });
 });
