@@ -119,15 +119,11 @@ export class JobClaimer {
    */
   async #claimFree(limit: number): Promise<LeasedJob[]> {
     const { random } = this.#options;
-    const count = this.#free.length;
-    if (count === 0) return [];
+    if (this.#free.length === 0) return [];
     const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
-    const at = Math.floor(random() * count);
+    const names = rotate(await this.#findFree(), random);
     const claim = (before: boolean) =>
-      this.#claim(({ names, ...options }) => {
-        const turned = [...names.slice(at), ...names.slice(0, at)];
-        return selectRunnable({ first, before }, { ...options, names: turned });
-      }, limit);
+      this.#claim((options) => selectRunnable({ first, before }, { ...options, names }), limit);
     let found = await claim(false);
     if (found.length === 0 && first > 0) found = await claim(true);
     this.#foundNone = found.length === 0;
@@ -147,12 +143,18 @@ export class JobClaimer {
     const db = await getDb();
     const probed = await attemptClaim(() => probeLimited(db, names, clock, getPlan()));
     const found: LeasedJob[] = [];
-    for (const { name, waitMs, places } of shuffle(probed, random)) {
+    for (const { name, waitMs, places } of rotate(probed, random)) {
       const left = Math.min(limit - found.length, places);
       if (waitMs > 0) onWait?.(waitMs);
-      else if (left > 0) found.push(...await this.#claimName(names, name, left));
+      else if (left > 0) found.push(...await this.#claimName(findName(names, name), left));
     }
     return found;
+  }
+
+  #findFree(): Promise<SoughtName[]> {
+    return this.#names ??= Promise.all(
+      this.#free.map(({ jobName, settings }) => seekName(jobName, settings.version)),
+    );
   }
 
   #findLimited(): Promise<LimitedName[]> {
@@ -160,13 +162,11 @@ export class JobClaimer {
   }
 
   async #claimName(
-    names: readonly LimitedName[],
-    name: string,
+    sought: LimitedName,
     limit: number,
     ids?: readonly string[],
   ): Promise<LeasedJob[]> {
     const { getDb, clock } = this.#options;
-    const sought = names.find((each) => each.name === name)!;
     const db = await getDb();
     for (let look = 1;; look++) {
       // true after a conflict, too
@@ -278,7 +278,9 @@ export class JobClaimer {
     const found: LeasedJob[] = [];
     for (const [name, idsOfName] of moved) {
       const left = limit - found.length;
-      if (left > 0) found.push(...await this.#claimName(names, name, left, idsOfName));
+      if (left > 0) {
+        found.push(...await this.#claimName(findName(names, name), left, idsOfName));
+      }
     }
     const leased = new Set(found.map(({ id }) => id));
     return {
@@ -311,9 +313,7 @@ export class JobClaimer {
     const { getDb, clock } = this.#options;
     const jobs = this.#free;
     const db = await getDb();
-    const names = await (this.#names ??= Promise.all(
-      jobs.map(({ jobName, settings }) => seekName(jobName, settings.version)),
-    ));
+    const names = await this.#findFree();
     return await repeatClaim(async (withGroups) => {
       const locked = select({ names, limit, clock, withGroups });
       const rows = await runSqlRows<ClaimedRow>(db, buildClaim(locked, { jobs, clock }, getPlan()));
@@ -352,7 +352,12 @@ async function attemptClaim<T>(
   });
 }
 
-function shuffle<T>(all: readonly T[], random: () => number): T[] {
+function findName(names: readonly LimitedName[], name: string): LimitedName {
+  return names.find((each) => each.name === name)!;
+}
+
+/** Begins a list at an item by chance. */
+function rotate<T>(all: readonly T[], random: () => number): T[] {
   const at = Math.floor(random() * all.length);
   return [...all.slice(at), ...all.slice(0, at)];
 }

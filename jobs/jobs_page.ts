@@ -70,7 +70,8 @@ export async function renderJobsPage(
 async function renderList(db: DrizzleClient, params: URLSearchParams): Promise<string> {
   const state = JOB_STATES.find((each) => each === params.get("state"));
   const name = params.get("name")?.trim() || undefined;
-  const [counts, jobs] = [await countJobs(db), await listJobs(db, { state, name, limit: 100 })];
+  const counts = await countJobs(db);
+  const jobs = await listJobs(db, { state, name, limit: 100 });
   const options = ["", ...JOB_STATES].map((each) =>
     `<option value="${each}"${each === (state ?? "") ? " selected" : ""}>${
       each || "all states"

@@ -111,17 +111,15 @@ export async function readFullLimits(
   clock: Clock | undefined,
 ): Promise<FullLimits> {
   const now = sqlNow(clock);
-  const [limits, running] = [
-    await runSqlRows<{ name: string; payload: string; is_rated: boolean | string }>(
-      db,
-      sql`select "name", "payload", "run_at" > ${now} as is_rated from "trellis_jobs" where "state" = 'limit'`,
-    ),
-    await runSqlRows<{ name: string; limit_key: string; jobs: number | string }>(
-      db,
-      sql`select "name", "limit_key", count(*) as jobs from "trellis_jobs"
-        where "limit_key" is not null and "state" = 'running' and "due_at" > ${now} group by "name", "limit_key"`,
-    ),
-  ];
+  const limits = await runSqlRows<{ name: string; payload: string; is_rated: boolean | string }>(
+    db,
+    sql`select "name", "payload", "run_at" > ${now} as is_rated from "trellis_jobs" where "state" = 'limit'`,
+  );
+  const running = await runSqlRows<{ name: string; limit_key: string; jobs: number | string }>(
+    db,
+    sql`select "name", "limit_key", count(*) as jobs from "trellis_jobs"
+      where "limit_key" is not null and "state" = 'running' and "due_at" > ${now} group by "name", "limit_key"`,
+  );
   const names: string[] = [];
   const keys: string[] = [];
   for (const { name, payload, is_rated } of limits) {

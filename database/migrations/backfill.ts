@@ -83,7 +83,10 @@ async function runWalk(
   const { clock, logger } = context;
   const pace = new BackfillPace(change.table, change.relation, context);
   const estimate = context.limitsRows ? undefined : await change.estimate();
-  let [isPaused, size, done, loggedAt] = [false, pace.rows, 0, monotonicNow(clock)];
+  let isPaused = false;
+  let size = pace.rows;
+  let done = 0;
+  let loggedAt = monotonicNow(clock);
   logger(`${change.table}: changed in batches of up to ${pace.rows} rows`);
 
   async function run(position: WalkPosition, limit: number): Promise<WalkPosition> {
