@@ -2,7 +2,9 @@ import { executeRows } from "../../database/session/execute.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/mod.ts";
 import { createTestDatabase, type TestDatabase } from "../../testing/database.ts";
+import { startPostgres } from "../support/postgres.ts";
 
 /** Row of the table of jobs, as far as tests look at it. */
 export interface JobRow extends Record<string, unknown> {
@@ -20,6 +22,28 @@ export async function createJobsTable(db: DrizzleClient): Promise<void> {
   for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
     await db.execute(sql.raw(statement));
   }
+}
+
+/**
+ * Opens a database of a PostgreSQL server with the table of jobs, and closes both after the tests of the file.
+ *
+ * @param name Name of the database.
+ */
+export async function openServerJobs(name: string, maxConnections: number): Promise<DrizzleClient> {
+  const postgres = await startPostgres();
+  const database = {
+    provider: "serverless-pg",
+    connectionString: await postgres.createDatabase(name),
+    instrument: false,
+    maxConnections,
+  } as const;
+  const db = await getDrizzleClient(database);
+  await createJobsTable(db);
+  Deno.test.afterAll(async () => {
+    await closeDrizzleClient(database);
+    await postgres.stop();
+  });
+  return db;
 }
 
 /** Reads all jobs in the order in which they were enqueued. */

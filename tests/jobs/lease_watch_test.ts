@@ -9,25 +9,11 @@ import {
   JobLeaseLostError,
 } from "../../jobs/mod.ts";
 import { LeaseWatch } from "../../jobs/lease_watch.ts";
-import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
-import { startPostgres } from "../support/postgres.ts";
-import { createJobsTable } from "./jobs_database.ts";
+import { executeRows } from "../../database/mod.ts";
+import { openServerJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
-const postgres = await startPostgres();
-const database = {
-  provider: "serverless-pg",
-  connectionString: await postgres.createDatabase("leases"),
-  instrument: false,
-  maxConnections: 4,
-} as const;
-const db = await getDrizzleClient(database);
-await createJobsTable(db);
-
-Deno.test.afterAll(async () => {
-  await closeDrizzleClient(database);
-  await postgres.stop();
-});
+const db = await openServerJobs("leases", 4);
 
 /** Returns the reason with which a watched job is aborted. */
 function watch(lease: { id: string; fence: number }): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as z from "zod";
-import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import { executeRows } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import {
@@ -13,24 +13,10 @@ import {
   listJobs,
 } from "../../jobs/mod.ts";
 import { createJobRunner } from "../../testing/mod.ts";
-import { startPostgres } from "../support/postgres.ts";
-import { createJobsTable, listRows, withJobs } from "./jobs_database.ts";
+import { listRows, openServerJobs, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
-const postgres = await startPostgres();
-const database = {
-  provider: "serverless-pg",
-  connectionString: await postgres.createDatabase("limits"),
-  instrument: false,
-  maxConnections: 12,
-} as const;
-const db = await getDrizzleClient(database);
-await createJobsTable(db);
-
-Deno.test.afterAll(async () => {
-  await closeDrizzleClient(database);
-  await postgres.stop();
-});
+const db = await openServerJobs("limits", 12);
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
