@@ -31,9 +31,7 @@ export const checkMigrations: Command = {
   }, {
     name: "since",
     value: "migration",
-    description:
-      "Check the statements of all files after this one, such as 0012_tags. Default: of " +
-      "the last file.",
+    description: "Check the files after this one, such as 0012_tags. Default: the last file.",
   }, SARIF_OPTION],
   examples: [[
     "trellis check migrations",

@@ -36,14 +36,14 @@ export const dbSeed: Command = {
 export const dbReset: Command = {
   name: "db reset",
   packages: ["acorn", "esbuild"],
-  summary: "Empties a local database, and applies the migrations and the seed again.",
+  summary: "Empties a local database, and applies migrations and seed again.",
   description: [
     "Drops all schemas with their objects and rows, applies the migrations, and runs dev.seed if\n" +
     "trellis.config.ts has it. Refuses a database on another machine and one of Aurora DSQL. The\n" +
     "database of trellis dev is emptied by trellis dev --reset.",
   ],
   options: [
-    { ...YES_OPTION, description: "Do not ask for confirmation before everything is dropped." },
+    { ...YES_OPTION, description: "Do not ask for confirmation." },
     ...migrationOptions(),
   ],
   examples: [["trellis db reset --yes", "the local database in DATABASE_URL"]],

@@ -13,7 +13,7 @@ import { count } from "../terminal/generated_report.ts";
 /** The command `trellis db squash`. */
 export const dbSquash: Command = {
   name: "db squash",
-  summary: "Replaces the first migrations by one file that creates the same database.",
+  summary: "Replaces the first migrations by one file.",
   description: [
     "Applies the migrations to an embedded PostgreSQL in memory, writes the statements that create its\n" +
     "objects, and runs them in a second one. Nothing is written unless both have the same objects.",
@@ -21,7 +21,7 @@ export const dbSquash: Command = {
     "applied, and a new database runs it. One that has only some of them is refused: run db migrate there\n" +
     "before you squash.",
   ],
-  args: [{ name: "name", description: "Name of the file after its number, such as start." }],
+  args: [{ name: "name", description: "Name of the file, such as start." }],
   options: [
     {
       name: "to",

@@ -29,7 +29,7 @@ const COLORS = {
 /** The command `trellis db status`. */
 export const dbStatus: Command = {
   name: "db status",
-  summary: "Lists migrations that are applied, pending or changed since they were applied.",
+  summary: "Lists migrations that are applied, pending or changed since.",
   description: [
     "Compares the migrations folder with the records in the database. Writes nothing. Without a\n" +
     "configured database, it is the embedded one of trellis dev.",

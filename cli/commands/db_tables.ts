@@ -18,7 +18,7 @@ const FEATURES = Object.keys(MIGRATIONS);
 /** The command `trellis db tables`. */
 export const dbTables: Command = {
   name: "db tables",
-  summary: "Prints the migration that creates the tables of a feature of this package.",
+  summary: "Prints the migration with the tables of a feature of this package.",
   description: [
     "The SQL is for PostgreSQL. trellis db migrate translates it for Aurora DSQL like any other\n" +
     "migration. With drizzle-kit, write it into the file " +

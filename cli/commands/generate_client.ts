@@ -29,7 +29,7 @@ export const generateClient: Command = {
     {
       name: "from",
       value: "file",
-      description: "Read this OpenAPI document instead of the project's functions.",
+      description: "Read this OpenAPI document instead of the functions.",
     },
     { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],

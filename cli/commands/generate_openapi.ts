@@ -31,7 +31,7 @@ export const generateOpenapi: Command = {
     {
       name: "try-it",
       value: "folder",
-      description: "Also write the reference page to this folder; it can send requests.",
+      description: "Also write the reference page, which can send requests, to this folder.",
     },
     {
       name: "openapi-version",

@@ -34,7 +34,7 @@ export const init: Command = {
   ],
   args: [{
     name: "folder",
-    description: "The folder, which is created. Default: the working directory.",
+    description: "The new folder. Default: the working directory.",
     isOptional: true,
   }],
   options: [{
@@ -57,8 +57,7 @@ export const init: Command = {
     description: "node or deno. Default: the current runtime.",
   }, {
     name: "ci",
-    description:
-      "Also write a workflow for GitHub that deploys dev, prod and previews of branches.",
+    description: "Also write a workflow of GitHub that deploys dev, prod and previews.",
   }],
   examples: [
     ["trellis init my-api", "create a project in my-api/"],

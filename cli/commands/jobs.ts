@@ -87,7 +87,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
 /** The command `trellis jobs stats`. */
 export const jobsStats: Command = {
   name: "jobs stats",
-  summary: "Counts background jobs by name and state, and prints how long they have been waiting.",
+  summary: "Counts background jobs by name and state, with their waiting times.",
   description: [
     "Reads the whole table trellis_jobs. A job is due when it may run and no worker has begun it, or when\n" +
     "its worker has died. The last column counts the due jobs that wait because their limit has been reached.",
@@ -136,9 +136,9 @@ export function readLimit(text = "50"): number {
 /** The command `trellis jobs show`. */
 export const jobsShow: Command = {
   name: "jobs show",
-  summary: "Prints one background job with its payload and its last error.",
+  summary: "Prints a background job with payload and last error.",
   description: ["The payload may contain personal data."],
-  args: [{ name: "id", description: "The job's id, as trellis jobs list prints it." }],
+  args: [{ name: "id", description: "The job's id." }],
   options: databaseOptions(),
   examples: [["trellis jobs show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"]],
   exitCodes: {
@@ -172,7 +172,7 @@ const EXIT_CODES: Command["exitCodes"] = {
 
 const ARGUMENT = {
   name: "id",
-  description: "The job's id, as trellis jobs list prints it; or use --dead.",
+  description: "The job's id, unless --dead is set.",
   isOptional: true,
 } as const;
 
@@ -276,7 +276,7 @@ const NAME_ARGUMENT = { name: "job", description: "The name of the jobs." } as c
 /** The command `trellis jobs pause`. */
 export const jobsPause: Command = {
   name: "jobs pause",
-  summary: "Lets no background job of a name begin until it is resumed.",
+  summary: "Lets no background job of a name begin.",
   description: [
     "Jobs that run end, and jobs can still be enqueued. The name of the jobs of a workflow is workflow.<name>.\n" +
     "trellis jobs list --state paused lists the names that are paused.",

@@ -74,13 +74,13 @@ async function list(context: CommandContext): Promise<CommandResult> {
 
 const ARGUMENT = {
   name: "id",
-  description: "The workflow's id, as trellis workflows list prints it.",
+  description: "The workflow's id.",
 } as const;
 
 /** The command `trellis workflows show`. */
 export const workflowsShow: Command = {
   name: "workflows show",
-  summary: "Prints one workflow with its input, its result and its steps.",
+  summary: "Prints a workflow with input, result and steps.",
   description: ["Input and result may contain personal data."],
   args: [ARGUMENT],
   options: databaseOptions(),
@@ -187,13 +187,13 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
 /** The command `trellis workflows replay`. */
 export const workflowsReplay: Command = {
   name: "workflows replay",
-  summary: "Checks whether the workflows that run fit the code of this project.",
+  summary: "Checks whether the workflows that run fit the code.",
   description: [
     "Runs the code over what was recorded. No step runs, and nothing is written. Call it before a release.",
   ],
   args: [{
     name: "code",
-    description: "The module and the export of the workflow: src/onboard.ts#onboard.",
+    description: "Module and export of the workflow: src/onboard.ts#onboard.",
   }],
   options: [
     {

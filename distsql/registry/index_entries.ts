@@ -10,8 +10,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-name-async",
     action: Rewrite,
     title: "An index named async",
-    advice: "The name is quoted: unquoted it is read as the keyword ASYNC, and the index has no " +
-      "name. ASYNC in upper case before ON is read as the keyword.",
+    advice: "Quoted: unquoted it is read as the keyword ASYNC, and the index has no name. ASYNC " +
+      "in upper case before ON is read as the keyword.",
     source: ["CI"],
     evidence: "inferred",
   },
@@ -27,9 +27,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-method",
     action: Rewrite,
     title: "USING btree, hash or brin",
-    advice:
-      "The clause is omitted: there is only one kind of index. Instead of BRIN it is a full " +
-      "index, which needs more space.",
+    advice: "Omitted: there is only one kind of index. Instead of BRIN it is a full index, which " +
+      "needs more space.",
     message: "USING not supported for CREATE INDEX",
     source: ["LIM", "PROBE"],
   },
@@ -46,9 +45,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-sort-order",
     action: Rewrite,
     title: "ASC and DESC in an index key",
-    advice:
-      "Omitted; for a DESC key the NULLS clause is inverted, so that a backward scan returns " +
-      "the same order. Keys with mixed directions lose that order.",
+    advice: "Omitted; a DESC key gets the inverted NULLS clause, so that a backward scan returns " +
+      "the same order. Keys with mixed directions lose it.",
     message: "specifying sort order not supported for index keys",
     source: ["LIM"],
   },
@@ -56,7 +54,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-operator-class",
     action: Rewrite,
     title: "Operator class in an index key",
-    advice: "Omitted: the database uses the collation C, so a plain index supports LIKE 'prefix%'.",
+    advice: "Omitted: with the collation C a plain index supports LIKE 'prefix%'.",
     message: "opclass not supported for index keys",
     source: ["LIM"],
   },
@@ -64,7 +62,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-operator-class-unsupported",
     action: Error,
     title: "Operator class of a type that cannot be a key",
-    advice: "Index an extracted value of a plain type instead.",
+    advice: "Index an extracted value of a plain type.",
     message: "opclass not supported for index keys",
     source: ["LIM"],
   },
@@ -88,7 +86,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-name-schema",
     action: Rewrite,
     title: "Schema before the name of a new index",
-    advice: "Omitted: an index is always in the schema of its table, in PostgreSQL too.",
+    advice: "Omitted: an index is in the schema of its table.",
     sqlState: "42601",
     message: 'syntax error at or near "."',
     source: ["EMU"],
@@ -170,7 +168,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-json-key",
     action: Error,
     title: "json or jsonb as a key",
-    advice: "Use a column or an extracted value of a plain type as the key.",
+    advice: "Use a column or an extracted value of a plain type.",
     message: "datatype jsonb is not supported in a key",
     source: ["LIM", "DT"],
   },

@@ -11,8 +11,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "sequence-cache",
       action: Rewrite,
       title: "CREATE SEQUENCE without CACHE, or with CACHE 2 to 65535",
-      advice:
-        "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
+      advice: "CACHE is added: 1 keeps values in order, 65536 is faster but leaves gaps.",
       since: "2026-02-28",
       message: "CREATE SEQUENCE is not supported without an explicit cache " +
         "size. please define CACHE greater than or equal to " +
@@ -68,7 +67,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "function-language",
       action: Error,
       title: "CREATE FUNCTION in plpgsql and other languages",
-      advice: "Write it in SQL (LANGUAGE sql), or implement it in the application.",
+      advice: "Write it in SQL (LANGUAGE sql), or do it in the application.",
       message: "CREATE FUNCTION with language plpgsql not supported",
       source: ["EMU"],
     },
@@ -84,7 +83,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "procedure",
       action: Error,
       title: "CREATE PROCEDURE, and CALL of a procedure that is not the provider's",
-      advice: "Implement it in the application.",
+      advice: "Do it in the application.",
       message: "PROCEDURE is not supported",
       source: ["EMU"],
     },
@@ -92,7 +91,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "do-block",
       action: Error,
       title: "DO blocks",
-      advice: "Write the statements without the block, and put conditions into the application.",
+      advice: "Write the statements without the block, and conditions in the application.",
       sqlState: "0A000",
       source: ["EMU", "LINT"],
     },
@@ -100,8 +99,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "do-block-unwrapped",
       action: Rewrite,
       title: "DO block around a single statement that ignores duplicate_object",
-      advice: "The statement is taken out of the block; if the object exists, the server returns " +
-        "SQLSTATE 42710, 42P07 or 42701, which runMigrations ignores.",
+      advice: "Taken out of the block; if the object exists, the server returns SQLSTATE 42710, " +
+        "42P07 or 42701, which runMigrations ignores.",
       sqlState: "0A000",
       source: ["LINT"],
     },
@@ -109,7 +108,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "trigger",
       action: AppLayer,
       title: "CREATE TRIGGER",
-      advice: "Implement it in the application, in the same transaction.",
+      advice: "Do it in the application, in the same transaction.",
       message: "CREATE TRIGGER not supported",
       source: ["EMU"],
     },
@@ -137,7 +136,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Error,
       title: "Rules, operators, casts, aggregates, collations, foreign " +
         "tables, publications, tablespaces, databases",
-      advice: "There is no equivalent: remove it, or implement it in the application.",
+      advice: "Remove it, or do it in the application.",
       sqlState: "0A000",
       source: ["LINT", "EMU"],
       evidence: "tool",
@@ -155,8 +154,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Error,
       title: "CREATE SCHEMA with objects in it",
       advice:
-        "Write a separate statement for each object: a transaction can contain only one schema " +
-        "change.",
+        "Write a statement for each object: a transaction can contain only one schema change.",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
       evidence: "inferred",
@@ -199,9 +197,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "default-privileges",
       action: Error,
       title: "ALTER DEFAULT PRIVILEGES",
-      advice:
-        "Grant on each table after it is created, for example with permission files, which are " +
-        "applied at each deployment.",
+      advice: "Grant on each table after it is created, for example with permission files.",
       sqlState: "0A000",
       source: ["LINT"],
     },
@@ -217,7 +213,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "iam-grant",
       action: Compatible,
       title: "AWS IAM GRANT and AWS IAM REVOKE",
-      advice: "Run as written. PostgreSQL does not support them, so adaptForStandardPg omits them.",
+      advice: "Run as written. adaptForStandardPg omits them for PostgreSQL.",
       source: ["ROLE"],
     },
     {
@@ -225,8 +221,9 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Strip,
       title: "GRANT on the schemas public, pg_catalog and sys, " +
         "REVOKE CREATE on them, COMMENT ON SCHEMA public",
-      advice: "Omitted: it is a system schema. Every role can use it, and only admin can create " +
-        "objects in it.",
+      advice:
+        "Omitted: every role can use this system schema, and only admin can create objects in " +
+        "it.",
       message: "feature not supported on system entity",
       source: ["PROBE"],
     },
@@ -234,7 +231,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "revoke-schema-public",
       action: Error,
       title: "REVOKE of USAGE or ALL on the schemas public, pg_catalog and sys",
-      advice: "This privilege cannot be revoked: put restricted objects into a separate schema.",
+      advice: "Put restricted objects into another schema.",
       message: "feature not supported on system entity",
       source: ["PROBE"],
     },
@@ -255,8 +252,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "grant-catalog-version",
       action: Compatible,
       title: "GRANT and REVOKE count as DDL",
-      advice: "Run each in a separate transaction. Each one makes the next statement of other " +
-        "sessions fail once with OC001.",
+      advice: "Run each in a transaction of its own. The next statement of other sessions fails " +
+        "once with OC001.",
       source: ["ROLE", "PROBE"],
     },
   ]),

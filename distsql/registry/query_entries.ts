@@ -10,9 +10,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "truncate",
     action: Rewrite,
     title: "TRUNCATE",
-    advice: "Written as DELETE, in batches for a table with over 3,000 rows. Referencing tables " +
-      "are emptied first. If a table outside of the list references one of them, the " +
-      "statement is rejected, as in PostgreSQL.",
+    advice: "Written as DELETE, in batches over 3,000 rows, referencing tables first. Rejected, " +
+      "as in PostgreSQL, if a table outside of the list references one of them.",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
   },
@@ -40,9 +39,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "unbatchable-change",
     action: Error,
     title: "an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches",
-    advice:
-      "Write the new values into a helper table first and join it, or split the change into " +
-      "several statements. See the guide to migrations.",
+    advice: "Join a helper table with the new values, or split the change into several " +
+      "statements. See the guide to migrations.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -100,8 +98,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "text-search",
     action: AppLayer,
     title: "Full text search in a language, or without a configuration (which means english)",
-    advice: "Only the configuration `simple` exists: use it, as in to_tsvector('simple', …), or " +
-      "search outside of the database.",
+    advice: "Only the configuration `simple` exists: write to_tsvector('simple', …), or search " +
+      "outside of the database.",
     sqlState: "42704",
     message: 'text search configuration "english" does not exist',
     source: ["EMU"],

@@ -35,7 +35,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "two-phase-commit",
       action: Error,
       title: "PREPARE TRANSACTION and similar",
-      advice: "Use a single transaction, or an outbox.",
+      advice: "Use one transaction, or an outbox.",
       sqlState: "0A000",
       source: ["LINT"],
       evidence: "inferred",
@@ -44,8 +44,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "isolation-level",
       action: Rewrite,
       title: "BEGIN with an isolation level",
-      advice: "The isolation level is always REPEATABLE READ: another level is omitted. Lock the " +
-        "rows you read with FOR UPDATE where it matters.",
+      advice: "The level is always REPEATABLE READ: another one is omitted. Lock the rows that " +
+        "matter with FOR UPDATE.",
       message: "Unsupported isolation level: SERIALIZABLE",
       source: ["EMU"],
     },
@@ -55,8 +55,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       title: "SERIALIZABLE and snapshots of other transactions, by SET TRANSACTION, SET SESSION " +
         "CHARACTERISTICS or a setting",
       advice:
-        "The isolation level is always REPEATABLE READ: lock the rows that a decision depends " +
-        "on with SELECT … FOR UPDATE, and remove this statement.",
+        "The level is always REPEATABLE READ: lock the rows that a decision depends on with " +
+        "SELECT … FOR UPDATE, and remove this statement.",
       message: 'setting configuration parameter "TRANSACTION" not supported',
       source: ["EMU"],
     },
@@ -83,8 +83,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-block",
       action: Rewrite,
       title: "BEGIN … COMMIT around statements of a migration",
-      advice: "Omitted: a transaction can contain one schema change, and no row changes with it. " +
-        "Each statement runs in a separate transaction.",
+      advice: "Omitted: each statement runs in a transaction of its own, which has one schema " +
+        "change or row changes.",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
     },
@@ -116,8 +116,9 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "ddl-per-transaction",
       action: Warn,
       title: "Several DDL statements, or DDL and DML, in a transaction",
-      advice: "Use one statement per transaction. Several statements sent as one query are one " +
-        "transaction too.",
+      advice:
+        "Use one statement per transaction. Statements sent as one query are one transaction " +
+        "too.",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
     },
@@ -125,7 +126,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-limits",
       action: AppLayer,
       title: "Transactions over 3,000 rows, 10 MiB or 300 s",
-      advice: "Split the work into batches, each in a separate transaction.",
+      advice: "Split the work into batches, each in a transaction of its own.",
       sqlState: "54000",
       message: "transaction row limit exceeded",
       source: ["EMU", "LIM"],
@@ -161,7 +162,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "database-settings",
       action: Error,
       title: "ALTER DATABASE",
-      advice: "There is a single database, which cannot be changed: set options in the connection.",
+      advice: "Set options in the connection.",
       sqlState: "0A000",
       source: ["LINT"],
       evidence: "inferred",
@@ -237,7 +238,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "session-age",
       action: Warn,
       title: "A session ends after 60 minutes",
-      advice: "Close connections earlier, with jitter; each new connection needs a new token.",
+      advice: "Close connections earlier, with jitter; each new one needs a new token.",
       source: ["Q", "TOK"],
     },
   ]),

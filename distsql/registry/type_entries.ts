@@ -63,8 +63,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "serial-copy",
     action: Error,
     title: "LIKE … INCLUDING DEFAULTS of a table with a serial column",
-    advice: "List the columns explicitly, with a default of nextval() for the sequence that both " +
-      "tables use.",
+    advice: "List the columns, with a default of nextval() for the sequence that both tables use.",
     since: "2026-02-28",
     source: ["CT"],
     evidence: "inferred",
@@ -81,8 +80,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "identity-cache",
     action: Rewrite,
     title: "Identity column without CACHE, or with CACHE 2 to 65535",
-    advice:
-      "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
+    advice: "CACHE is added: 1 keeps values in order, 65536 is faster but leaves gaps.",
     message: "identity column is not supported without an explicit cache " +
       "size. please define CACHE greater than or equal " +
       "to 65536 or equal to 1",
@@ -118,8 +116,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-extension",
     action: Error,
     title: "Types of extensions: vector, citext, hstore, geometry and others",
-    advice: "There are no extensions: use a plain type (text for citext, jsonb for hstore) or " +
-      "another data store.",
+    advice: "Use a plain type (text for citext, jsonb for hstore) or another data store.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "inferred",
@@ -128,8 +125,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "extension-function",
     action: Error,
     title: "Functions of extensions: pgcrypto, pg_trgm, unaccent, PostGIS and others",
-    advice: "There are no extensions: compute the value in the application, or with " +
-      "gen_random_uuid(), md5() or sha256().",
+    advice: "Compute the value in the application, or with gen_random_uuid(), md5() or sha256().",
     sqlState: "42883",
     source: ["EMU"],
     evidence: "inferred",
@@ -139,8 +135,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "Column of a user-defined type",
     advice:
-      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. A domain must " +
-      "be created by an earlier statement.",
+      "Set the option `enums` to convert enums to text with CHECK (column IN (…)). Create a " +
+      "domain in an earlier statement.",
     sqlState: "42704",
     source: ["EMU"],
   },
@@ -148,16 +144,17 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-check",
     action: Rewrite,
     title: "Enum column, with the option `enums`",
-    advice: "Written as text with a CHECK of the labels, which is updated by ALTER TYPE. A wrong " +
-      "label then gives SQLSTATE 23514.",
+    advice: "Written as text with a CHECK of the labels, which ALTER TYPE updates. A wrong label " +
+      "gives SQLSTATE 23514.",
     source: ["EMU"],
   },
   {
     id: "type-enum-order",
     action: Warn,
     title: "Order of an enum, with the option `enums`",
-    advice: "Text is ordered alphabetically. List the labels explicitly, such as s IN ('medium', " +
-      "'high') for s > 'low', and sort by array_position(ARRAY['low', 'medium', 'high'], s::text).",
+    advice:
+      "Text is ordered alphabetically. List the labels, such as s IN ('medium', 'high') for " +
+      "s > 'low', and sort by array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -166,9 +163,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "Order of an enum in a statement that changes or stores something, with the option " +
       "`enums`",
-    advice:
-      "List the labels explicitly, such as s IN ('medium', 'high') for s > 'low', or compare " +
-      "array_position(ARRAY['low', 'medium', 'high'], s::text).",
+    advice: "List the labels, or compare array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -176,9 +171,10 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-change",
     action: Error,
     title: "Changes of an enum that cannot be translated, with the option `enums`",
-    advice: "Before the change, drop the objects that use the label or the type (view, index, " +
-      "CHECK, key), and create them again afterwards. Statements that PostgreSQL rejects (a " +
-      "type that exists, a type in use) are rejected too.",
+    advice:
+      "First drop the objects that use the label or the type (view, index, CHECK, key), and " +
+      "create them again afterwards. What PostgreSQL rejects (a type that exists, a type in " +
+      "use) is rejected too.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -204,7 +200,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "CREATE TYPE and ALTER TYPE",
     advice:
-      "Use text with CHECK (column IN (…)) instead of an enum, jsonb instead of a composite type.",
+      "Use text with CHECK (column IN (…)) instead of an enum, jsonb instead of a composite " +
+      "type.",
     message: "CREATE TYPE not supported",
     source: ["EMU"],
   },
@@ -259,8 +256,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "collation",
     action: Rewrite,
     title: "COLLATE",
-    advice:
-      "Omitted: the database uses the collation C. Sort by another collation in the application.",
+    advice: "Omitted: the database uses the collation C. Sort in the application.",
     message: "COLLATE clause not supported",
     source: ["LINT", "PROBE"],
   },
