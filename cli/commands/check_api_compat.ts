@@ -48,8 +48,6 @@ export const checkApiCompat: Command = {
   exitCodes: {
     [ExitCode.Done]: "No change is breaking; the others are listed.",
     [ExitCode.Found]: "A change is breaking, or a schema or option cannot be described.",
-    [ExitCode.Failed]:
-      "It could not run: the version or a folder is missing, or a file is invalid.",
   },
   run,
 };

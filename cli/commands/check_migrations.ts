@@ -43,8 +43,6 @@ export const checkMigrations: Command = {
   exitCodes: {
     [ExitCode.Done]: "The folder is valid.",
     [ExitCode.Found]: "A file is not listed in the journal.",
-    [ExitCode.Failed]:
-      "The folder cannot be read or is invalid: the message names the file and the fix.",
   },
   run,
 };

@@ -25,10 +25,7 @@ export const dbSeed: Command = {
   ],
   options: [YES_OPTION, ...migrationOptions()],
   examples: [["trellis db seed", "the database in DATABASE_URL or trellis.config.ts"]],
-  exitCodes: {
-    [ExitCode.Done]: "The seed has run.",
-    [ExitCode.Failed]: "There is no seed, or it failed.",
-  },
+  exitCodes: { [ExitCode.Failed]: "There is no seed, or it failed." },
   run: runSeedCommand,
 };
 

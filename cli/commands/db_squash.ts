@@ -37,7 +37,6 @@ export const dbSquash: Command = {
   ],
   examples: [["trellis db squash start --to 0040_tags", "one file in place of the first forty"]],
   exitCodes: {
-    [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "One file cannot create the same database, and nothing was written.",
     [ExitCode.Failed]: "It could not run: a migration fails, or the folder has a journal.",
   },

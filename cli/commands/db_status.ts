@@ -64,8 +64,6 @@ export const dbStatus: Command = {
     [ExitCode.Done]: "No errors; with --check: nothing is pending.",
     [ExitCode.Found]: "A file has drifted, is unfinished or is not supported; with " +
       "--objects also: an object differs; with --check also: a file is pending or missing in the journal.",
-    [ExitCode.Failed]:
-      "It could not run: database or folder is missing, or the database does not respond.",
   },
   run,
 };

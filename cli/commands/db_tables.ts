@@ -35,11 +35,7 @@ export const dbTables: Command = {
     ],
     ["trellis db tables idempotency", "stores of idempotency in the database"],
   ],
-  exitCodes: {
-    [ExitCode.Done]: "The SQL is printed.",
-    [ExitCode.Usage]: "The command line is invalid, or there is no such feature.",
-    [ExitCode.Failed]: "The SQL could not be printed.",
-  },
+  exitCodes: { [ExitCode.Usage]: "The command line is invalid, or there is no such feature." },
   run,
 };
 

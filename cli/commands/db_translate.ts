@@ -76,7 +76,6 @@ export const dbTranslate: Command = {
     [ExitCode.Done]: "Translated; with --check: every statement is supported and behaves the same.",
     [ExitCode.Found]:
       "A statement cannot be translated; with --check also: a statement would behave differently.",
-    [ExitCode.Failed]: "It could not run: a file is missing or cannot be read.",
   },
   run,
 };

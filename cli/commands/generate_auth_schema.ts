@@ -45,8 +45,6 @@ export const generateAuthSchema: Command = {
     [ExitCode.Done]: "Done; with --check: nothing is missing.",
     [ExitCode.Found]: "Something needs a decision, such as a column of a table of yours, " +
       "or (--check) something is missing.",
-    [ExitCode.Failed]: "It could not run: no configuration was found, a " +
-      "module cannot be loaded, or a file is invalid.",
   },
   run,
 };

@@ -42,7 +42,6 @@ export const generateClient: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema or option cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder is missing, or a file is invalid.",
   },
   run,
 };

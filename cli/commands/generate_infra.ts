@@ -44,7 +44,6 @@ export const generateInfra: Command = {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
       "Something cannot be determined or would be rejected by AWS, or (--check) a file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };

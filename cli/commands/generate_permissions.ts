@@ -52,7 +52,6 @@ export const generatePermissions: Command = {
     [ExitCode.Found]: "A function cannot be loaded, a declaration misses a table or\n" +
       "operation (the files are written without it), an unmanaged file " +
       "exists at an output path, or (--check) a file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };

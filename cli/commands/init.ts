@@ -68,9 +68,7 @@ export const init: Command = {
     ["trellis init --ci", "in a project: add continuous deployment"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "The folder is not empty, or has a workflow; nothing was written.",
-    [ExitCode.Failed]: "It could not run: the folder cannot be read or written.",
   },
   run,
 };

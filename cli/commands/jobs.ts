@@ -16,10 +16,6 @@ import { explainTable } from "../../jobs/job_sql.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "../database/local_database_target.ts";
 
-/** Why a command that reads the table of jobs or workflows could not run. */
-export const TABLE_FAILED =
-  "The database or the table is missing, or the database does not respond.";
-
 /**
  * Shortens a time for tables.
  *
@@ -53,10 +49,6 @@ export const jobsList: Command = {
     ["trellis jobs list --state dead", "the jobs that failed for the last time"],
     ["trellis jobs list --job send-mail --limit 500 --json", "as JSON"],
   ],
-  exitCodes: {
-    [ExitCode.Done]: "The jobs are listed.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
   run: list,
 };
 
@@ -94,10 +86,6 @@ export const jobsStats: Command = {
   ],
   options: databaseOptions(),
   examples: [["trellis jobs stats --json", "the counts as JSON"]],
-  exitCodes: {
-    [ExitCode.Done]: "The counts are printed.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
   run: stats,
 };
 
@@ -141,11 +129,7 @@ export const jobsShow: Command = {
   args: [{ name: "id", description: "The job's id." }],
   options: databaseOptions(),
   examples: [["trellis jobs show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"]],
-  exitCodes: {
-    [ExitCode.Done]: "The job is printed.",
-    [ExitCode.Found]: "The table has no job with this id.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "The table has no job with this id." },
   run: show,
 };
 
@@ -167,7 +151,6 @@ type Change = "retry" | "cancel";
 const EXIT_CODES: Command["exitCodes"] = {
   [ExitCode.Done]: "All named jobs were changed.",
   [ExitCode.Found]: "A named job does not exist or is in another state; it was not changed.",
-  [ExitCode.Failed]: TABLE_FAILED,
 };
 
 const ARGUMENT = {
@@ -284,11 +267,7 @@ export const jobsPause: Command = {
   args: [NAME_ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis jobs pause send-mail", "all jobs of one kind"]],
-  exitCodes: {
-    [ExitCode.Done]: "The jobs are paused.",
-    [ExitCode.Found]: "They were paused already.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "They were paused already." },
   run: (context) => hold("pause", context),
 };
 
@@ -300,11 +279,7 @@ export const jobsResume: Command = {
   args: [NAME_ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis jobs resume send-mail", "all jobs of one kind"]],
-  exitCodes: {
-    [ExitCode.Done]: "The jobs are resumed.",
-    [ExitCode.Found]: "They were not paused.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "They were not paused." },
   run: (context) => hold("resume", context),
 };
 

@@ -12,7 +12,7 @@ import type { WorkflowEntry, WorkflowState } from "../../workflows/workflow_admi
 import { databaseOptions } from "../database/database_options.ts";
 import { count } from "../terminal/generated_report.ts";
 import { printTable } from "../terminal/text_table.ts";
-import { checkJobId, readLimit, TABLE_FAILED, toSeconds, withJobsDatabase } from "./jobs.ts";
+import { checkJobId, readLimit, toSeconds, withJobsDatabase } from "./jobs.ts";
 
 /** The command `trellis workflows list`. */
 export const workflowsList: Command = {
@@ -45,7 +45,6 @@ export const workflowsList: Command = {
     ["trellis workflows list --state stopped", "the workflows that do not fit their code"],
     ["trellis workflows list --workflow onboard --limit 500 --json", "as JSON"],
   ],
-  exitCodes: { [ExitCode.Done]: "The workflows are listed.", [ExitCode.Failed]: TABLE_FAILED },
   run: list,
 };
 
@@ -85,11 +84,7 @@ export const workflowsShow: Command = {
   args: [ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis workflows show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one workflow"]],
-  exitCodes: {
-    [ExitCode.Done]: "The workflow is printed.",
-    [ExitCode.Found]: "The table has no workflow with this id.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "The table has no workflow with this id." },
   run: show,
 };
 
@@ -133,9 +128,7 @@ function toRow(entry: WorkflowEntry): string[] {
 type Change = "retry" | "cancel";
 
 const EXIT_CODES: Command["exitCodes"] = {
-  [ExitCode.Done]: "The workflow was changed.",
   [ExitCode.Found]: "The workflow does not exist or is in another state; it was not changed.",
-  [ExitCode.Failed]: TABLE_FAILED,
 };
 
 /** The command `trellis workflows retry`. */
@@ -207,7 +200,6 @@ export const workflowsReplay: Command = {
   exitCodes: {
     [ExitCode.Done]: "All workflows fit.",
     [ExitCode.Found]: "A workflow does not fit the code.",
-    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: replay,
 };

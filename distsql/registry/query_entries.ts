@@ -10,8 +10,9 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "truncate",
     action: Rewrite,
     title: "TRUNCATE",
-    advice: "Written as DELETE, in batches over 3,000 rows, referencing tables first. Rejected, " +
-      "as in PostgreSQL, if a table outside of the list references one of them.",
+    advice:
+      "Written as DELETE, in batches over 3,000 rows, referencing tables first. Rejected if " +
+      "a table outside of the list references one of them, as in PostgreSQL.",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
   },
@@ -20,7 +21,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     action: Error,
     title: "TRUNCATE with RESTART IDENTITY or CASCADE",
     advice: "Write DELETE FROM for each table, referencing tables first, and ALTER TABLE … ALTER " +
-      "COLUMN … RESTART for each identity.",
+      "COLUMN … RESTART.",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
   },
@@ -28,9 +29,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "whole-table-change",
     action: Warn,
     title: "UPDATE or DELETE of a whole table",
-    advice:
-      "A transaction can change at most 3,000 rows and 10 MiB: migrations run larger changes " +
-      "in batches.",
+    advice: "A transaction can change 3,000 rows and 10 MiB: migrations run larger changes in " +
+      "batches.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -39,8 +39,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "unbatchable-change",
     action: Error,
     title: "an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches",
-    advice: "Join a helper table with the new values, or split the change into several " +
-      "statements. See the guide to migrations.",
+    advice: "Join a helper table with the new values, or split the change.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -90,8 +89,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "skip-locked",
     action: Warn,
     title: "SKIP LOCKED",
-    advice: "There are no locks to skip: two workers read the same row, and one of them fails at " +
-      "COMMIT.",
+    advice: "There are no locks: two workers read the same row, and one fails at COMMIT.",
     source: ["EMU", "PROBE"],
   },
   {
