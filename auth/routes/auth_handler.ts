@@ -257,14 +257,14 @@ async function checkSignedOut(
   }
 }
 
-type Headers = Readonly<Record<string, string>>;
+type HeaderValues = Readonly<Record<string, string>>;
 
 /** The CORS headers of the auth routes. */
 interface AuthCors {
   /** Returns the headers for an event. They allow credentials if the origin is trusted. */
-  getHeaders(event: ApiEvent, settings: AuthSettings): Promise<Headers>;
+  getHeaders(event: ApiEvent, settings: AuthSettings): Promise<HeaderValues>;
   /** Returns the headers of an error response. */
-  getErrorHeaders(event: ApiEvent): Headers;
+  getErrorHeaders(event: ApiEvent): HeaderValues;
 }
 
 /**
@@ -276,9 +276,9 @@ interface AuthCors {
  */
 function createAuthCors(option: CorsOption | undefined): AuthCors {
   const getOtherHeaders = createCorsHeaders(option);
-  const decided = new WeakMap<ApiEvent, Headers>();
+  const decided = new WeakMap<ApiEvent, HeaderValues>();
 
-  async function decide(event: ApiEvent, settings: AuthSettings): Promise<Headers> {
+  async function decide(event: ApiEvent, settings: AuthSettings): Promise<HeaderValues> {
     if (option === false) return NO_CORS_HEADERS;
     const origin = getHeader(event, "Origin", "origin");
     const isTrusted = origin !== undefined &&

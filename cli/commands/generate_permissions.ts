@@ -194,7 +194,7 @@ function applyExplicitGrants(
  * @param folder The migrations folder, for messages.
  * @returns One finding for each table and column.
  */
-function findMissingTables(
+export function findMissingTables(
   functions: readonly FunctionPermissions[],
   declared: DeclaredSchema,
   folder: string,

@@ -1,15 +1,11 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals } from "@std/assert";
-import {
-  applyPermissions,
-  type DatabaseConfig,
-  executeRows,
-  getDrizzleClient,
-} from "../../database/mod.ts";
+import { applyPermissions, executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { closeDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
+import { kill } from "../support/kill.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills at many more moments. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -34,13 +30,7 @@ async function runAndKill(args: readonly string[], lines: number, plusMs: number
   for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
     seen += text.split("\n").length - 1;
     if (seen < lines || timer !== undefined) continue;
-    timer = setTimeout(() => {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // it ended in the meantime
-      }
-    }, plusMs);
+    timer = setTimeout(() => kill(child), plusMs);
   }
   const { signal } = await child.status;
   clearTimeout(timer);
@@ -80,11 +70,7 @@ Deno.test("applyPermissions() that was killed is finished by the next run, which
       : [[2, 0], [15, 0]] as const;
     for (const [lines, plusMs] of moments) {
       const connectionString = await postgres.createDatabase(`killed_${lines}_${plusMs}`);
-      const database: DatabaseConfig = {
-        provider: "serverless-pg",
-        connectionString,
-        instrument: false,
-      };
+      const database = getDirectConfig(connectionString);
       const db = await getDrizzleClient(database);
       for (let n = 0; n < TABLES; n++) await db.execute(sql.raw(`CREATE TABLE t${n} (id int)`));
       const config = { permissionsFolder: folder, database };

@@ -22,7 +22,7 @@ const KNOWN_VERSION = { major: 4, minor: 6 };
  * @param loader Specifier of the module that loads the schemas with zod.
  * @returns The code, or the reason why the schema is left to zod.
  */
-function writeSchemaModule(
+export function writeSchemaModule(
   schema: $ZodType,
   key: string,
   { runtime, loader }: { readonly runtime: string; readonly loader: string },
@@ -51,7 +51,7 @@ const schema = /* @__PURE__ */ definePrecompiledSchema({ parse: ${parser.name}, 
  * @param schema The schema.
  * @returns The code, which uses `ASK_ZOD` and `COUNT`, and the name of its parser; or the reason why the schema is left to zod.
  */
-function writeSchemaParser(
+export function writeSchemaParser(
   schema: $ZodType,
 ): { readonly code: string; readonly name: string } | { readonly reason: string } {
   const { version, bag } = schema._zod;

@@ -9,6 +9,7 @@ import { startPostgres } from "../../support/postgres.ts";
 import { findPostgresBin, makeServerFolder, SERVER_USER } from "../../support/postgres_files.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
+import { kill } from "../../support/kill.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PROCESS = new URL("../../support/migrate_process.ts", import.meta.url).pathname;
@@ -42,13 +43,7 @@ async function migrate(
     const hasBegun = text.includes("changed in batches");
     text += part;
     if (killAfterMs === undefined || hasBegun || !text.includes("changed in batches")) continue;
-    setTimeout(() => {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // it ended in the meantime
-      }
-    }, killAfterMs);
+    setTimeout(() => kill(child), killAfterMs);
   }
   const { signal, code } = await child.status;
   if (code !== 0 && signal === null) throw new Error(await errors);
