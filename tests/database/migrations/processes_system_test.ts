@@ -10,7 +10,7 @@ import { sql } from "../../../database/orm.ts";
 import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
-import { kill } from "../../support/kill.ts";
+import { runAndKill } from "../../support/kill.ts";
 import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills a run at each boundary instead of at a few. */
@@ -31,18 +31,13 @@ async function migrate(config: object, dieAt?: number): Promise<Ended> {
 
 /** Ends the process some time after it wrote so many lines; tells whether it was still running. */
 async function migrateAndKill(config: object, lines: number, plusMs: number): Promise<boolean> {
-  const child = start(config);
-  const errors = new Response(child.stderr).text();
-  let seen = 0;
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const before = seen;
-    seen += text.split("\n").length - 1;
-    if (before < lines && seen >= lines) setTimeout(() => kill(child), plusMs);
-  }
-  const { signal, code } = await child.status;
-  if (code !== 0 && signal === null) throw new Error(await errors);
-  await errors;
-  return signal !== null;
+  const { isKilled, code, errors } = await runAndKill(
+    [...LOCK, PROCESS, JSON.stringify(config)],
+    plusMs,
+    (text) => text.split("\n").length > lines,
+  );
+  if (code !== 0 && !isKilled) throw new Error(errors);
+  return isKilled;
 }
 
 function start(config: object, dieAt?: number): Deno.ChildProcess {

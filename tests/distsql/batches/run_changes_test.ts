@@ -11,7 +11,7 @@ import { sql } from "../../../database/orm.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
-import { kill } from "../../support/kill.ts";
+import { runAndKill } from "../../support/kill.ts";
 import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -249,18 +249,11 @@ Deno.test({
 
 /** Ends the process some time after its first batch began; tells whether it was still running. */
 async function migrateAndKill(config: object, afterMs: number): Promise<boolean> {
-  const args = ["run", "-A", "--no-check", PROCESS, JSON.stringify(config)];
-  const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
-    .spawn();
-  const errors = new Response(child.stderr).text();
-  let text = "";
-  for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const hasBegun = text.includes("in batches of");
-    text += part;
-    if (!hasBegun && text.includes("in batches of")) setTimeout(() => kill(child), afterMs);
-  }
-  const { signal, code } = await child.status;
-  if (code !== 0 && signal === null) throw new Error(await errors);
-  await errors;
-  return signal !== null;
+  const { isKilled, code, errors } = await runAndKill(
+    [PROCESS, JSON.stringify(config)],
+    afterMs,
+    (text) => text.includes("in batches of"),
+  );
+  if (code !== 0 && !isKilled) throw new Error(errors);
+  return isKilled;
 }
