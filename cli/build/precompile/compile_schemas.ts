@@ -36,7 +36,7 @@ export function writeSchemaModule(
     };
 import { loadSchemas } from ${JSON.stringify(loader)};
 ${parser.code}
-const schema = /* @__PURE__ */ definePrecompiledSchema({ parse: ${parser.name}, listKeys: ${
+export const schema = /* @__PURE__ */ definePrecompiledSchema({ parse: ${parser.name}, listKeys: ${
       JSON.stringify(listKeys)
     }, load: () => loadSchemas().schemas[${JSON.stringify(key)}] });
 `,
