@@ -1,9 +1,8 @@
 import type { LogLevel } from "../../observability/log_level.ts";
-import { log } from "../../observability/logger.ts";
+import { log, logError } from "../../observability/logger.ts";
 import type { BetterAuthOptions } from "../better_auth/better_auth_types.ts";
 import { getClientAddressHeader } from "../better_auth/client_address_header.ts";
 import type { AuthSettings } from "../config/config.ts";
-import { protectMailFunctions } from "../mail/mail_functions.ts";
 
 /**
  * Builds the options of better-auth, without `database` and `plugins`, which are added when it is
@@ -92,4 +91,54 @@ export function logBetterAuth(level: string, message: string, ...values: unknown
     `[better-auth] ${text}`,
     error === undefined ? undefined : { error },
   );
+}
+
+type MailOptions = Pick<BetterAuthOptions, "emailAndPassword" | "emailVerification" | "user">;
+
+/**
+ * Catches and logs the errors of functions that send mails only to registered addresses. Otherwise
+ * a failure would be answered with 500 for these addresses, and with 200 for others.
+ *
+ * @param options Options of better-auth.
+ * @returns The options with these functions replaced.
+ */
+function protectMailFunctions(
+  { emailAndPassword, emailVerification, user }: MailOptions,
+): MailOptions {
+  return {
+    ...emailAndPassword && {
+      emailAndPassword: {
+        ...emailAndPassword,
+        sendResetPassword: catchErrors(emailAndPassword.sendResetPassword),
+        onExistingUserSignUp: catchErrors(emailAndPassword.onExistingUserSignUp),
+      },
+    },
+    ...emailVerification && {
+      emailVerification: {
+        ...emailVerification,
+        sendVerificationEmail: catchErrors(emailVerification.sendVerificationEmail),
+      },
+    },
+    ...user?.changeEmail && {
+      user: {
+        ...user,
+        changeEmail: {
+          ...user.changeEmail,
+          sendChangeEmailConfirmation: catchErrors(user.changeEmail.sendChangeEmailConfirmation),
+        },
+      },
+    },
+  };
+}
+
+function catchErrors<Input extends unknown[]>(
+  send: ((...input: Input) => Promise<void>) | undefined,
+): ((...input: Input) => Promise<void>) | undefined {
+  return send && async function sendSafely(...input: Input): Promise<void> {
+    try {
+      await send(...input);
+    } catch (error) {
+      logError("A mail of the auth routes could not be sent", { error });
+    }
+  };
 }

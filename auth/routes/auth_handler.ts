@@ -1,7 +1,14 @@
-import { checkHttpEvent, getSource, isHttpEvent } from "../../core/http/api_event.ts";
+import { checkHttpEvent, getHeader, getSource, isHttpEvent } from "../../core/http/api_event.ts";
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import { CORRELATION_ID_HEADER } from "../../core/http/correlation_id.ts";
-import { type CorsOption, isCorsOption } from "../../core/http/cors.ts";
+import {
+  allowCredentials,
+  type CorsOption,
+  createCorsHeaders,
+  getErrorCorsHeaders,
+  isCorsOption,
+  NO_CORS_HEADERS,
+} from "../../core/http/cors.ts";
 import { buildErrorResponse, type ErrorBodyFormat } from "../../core/http/error_response.ts";
 import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight, withPreflight } from "../../core/http/preflight.ts";
@@ -27,7 +34,6 @@ import {
   ServiceUnavailableError,
 } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
-import { createAuthCors } from "./auth_cors.ts";
 import { getBasePath, toAuthRequest } from "../accounts/auth_request.ts";
 import { type AuthErrorBody, type ResponseIds, toProxyResult } from "./auth_response.ts";
 import {
@@ -47,6 +53,9 @@ import { readSessionCookies } from "../cookies/session_cookies.ts";
 import { readSessionToken } from "../cookies/session_token.ts";
 import { isSessionActive } from "../sessions/sessions.ts";
 import { record } from "../../env/recording.ts";
+import type { AuthSettings } from "../config/config.ts";
+import { listTrustedOrigins } from "../sessions/session_credential.ts";
+import { isTrustedOrigin } from "../sessions/trusted_origin.ts";
 
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
@@ -246,4 +255,45 @@ async function checkSignedOut(
       throw new ServiceUnavailableError("The session could not be ended. Try again");
     }
   }
+}
+
+type HeaderValues = Readonly<Record<string, string>>;
+
+/** The CORS headers of the auth routes. */
+interface AuthCors {
+  /** Returns the headers for an event. They allow credentials if the origin is trusted. */
+  getHeaders(event: ApiEvent, settings: AuthSettings): Promise<HeaderValues>;
+  /** Returns the headers of an error response. */
+  getErrorHeaders(event: ApiEvent): HeaderValues;
+}
+
+/**
+ * Creates the CORS headers of the auth routes. Pages of trusted origins can send cookies and read
+ * responses. Other origins that the option allows can read responses to requests without cookies.
+ *
+ * @param option The handler's option. `false` sends no headers.
+ * @throws {ConfigurationError} If `CORS_ALLOW_ORIGIN` is invalid.
+ */
+function createAuthCors(option: CorsOption | undefined): AuthCors {
+  const getOtherHeaders = createCorsHeaders(option);
+  const decided = new WeakMap<ApiEvent, HeaderValues>();
+
+  async function decide(event: ApiEvent, settings: AuthSettings): Promise<HeaderValues> {
+    if (option === false) return NO_CORS_HEADERS;
+    const origin = getHeader(event, "Origin", "origin");
+    const isTrusted = origin !== undefined &&
+      isTrustedOrigin(origin, await listTrustedOrigins(event, settings));
+    return isTrusted ? allowCredentials(origin) : { ...getOtherHeaders(event), Vary: "Origin" };
+  }
+
+  return {
+    async getHeaders(event, settings) {
+      const headers = await decide(event, settings);
+      decided.set(event, headers);
+      return headers;
+    },
+    getErrorHeaders(event) {
+      return decided.get(event) ?? getErrorCorsHeaders(getOtherHeaders, event);
+    },
+  };
 }

@@ -56,7 +56,6 @@ export const build: Command = {
     [ExitCode.Done]: "Done; with --check: every function is within its budget.",
     [ExitCode.Found]: "A function cannot be bundled, an unmanaged file exists at an " +
       "output path, or (--check) a function exceeds its budget.",
-    [ExitCode.Failed]: "It could not run: esbuild, a folder or a file is missing or not writable.",
   },
   run,
 };

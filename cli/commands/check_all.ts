@@ -164,7 +164,6 @@ export function createCheckAll(checks: readonly ProjectCheck[]): Command {
     exitCodes: {
       [ExitCode.Done]: "No check found anything; skipped checks are listed.",
       [ExitCode.Found]: "A check found something.",
-      [ExitCode.Usage]: "The command line is invalid.",
       [ExitCode.Failed]: "A check could not run.",
     },
     run: (context) => runAll(checks, context),

@@ -22,7 +22,7 @@ import { resolve } from "node:path";
 export const checkApiCompat: Command = {
   name: "check api-compat",
   packages: ["acorn", "esbuild"],
-  summary: "Compares the API with another version and reports changes that break clients.",
+  summary: "Compares the API with another version, and reports what breaks clients.",
   description: [
     "Builds the OpenAPI document of the sources and compares it with the one in a commit, branch or\n" +
     "tag of git (openapi.file), or with a file. Nothing is written.",
@@ -34,7 +34,7 @@ export const checkApiCompat: Command = {
     {
       name: "against",
       value: "version",
-      description: "A commit, branch or tag of git, or a file: main, v1.2.0, old/openapi.json.",
+      description: "A revision of git or a file: main, v1.2.0, old/openapi.json.",
     },
   ],
   examples: [
@@ -48,8 +48,6 @@ export const checkApiCompat: Command = {
   exitCodes: {
     [ExitCode.Done]: "No change is breaking; the others are listed.",
     [ExitCode.Found]: "A change is breaking, or a schema or option cannot be described.",
-    [ExitCode.Failed]:
-      "It could not run: the version or a folder is missing, or a file is invalid.",
   },
   run,
 };

@@ -16,7 +16,7 @@ import type { ReleaseManifest } from "../releases/release_manifest.ts";
 /** The command `trellis check compat`. */
 export const checkCompat: Command = {
   name: "check compat",
-  summary: "Checks that the pending migrations do not break the release that runs.",
+  summary: "Checks that pending migrations do not break the running release.",
   description: [
     "During a deployment the old release works with the new schema. This command replays the migrations\n" +
     "that the release does not know on an embedded database, statement by statement, and prepares every\n" +

@@ -31,9 +31,7 @@ export const checkMigrations: Command = {
   }, {
     name: "since",
     value: "migration",
-    description:
-      "Check the statements of all files after this one, such as 0012_tags. Default: of " +
-      "the last file.",
+    description: "Check the files after this one, such as 0012_tags. Default: the last file.",
   }, SARIF_OPTION],
   examples: [[
     "trellis check migrations",
@@ -45,8 +43,6 @@ export const checkMigrations: Command = {
   exitCodes: {
     [ExitCode.Done]: "The folder is valid.",
     [ExitCode.Found]: "A file is not listed in the journal.",
-    [ExitCode.Failed]:
-      "The folder cannot be read or is invalid: the message names the file and the fix.",
   },
   run,
 };

@@ -47,8 +47,6 @@ export const checkPermissionsFresh: Command = {
   exitCodes: {
     [ExitCode.Done]: "The grants match the files.",
     [ExitCode.Found]: "A grant is missing, or no file declares it.",
-    [ExitCode.Failed]: "It could not run: files or database are missing, the database " +
-      "does not respond, or a variable in the files is not set.",
   },
   run,
 };

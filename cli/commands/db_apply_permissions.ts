@@ -31,8 +31,6 @@ export const dbApplyPermissions: Command = {
   exitCodes: {
     [ExitCode.Done]: "Every statement has succeeded, or was not needed.",
     [ExitCode.Found]: "A statement failed: the message names it. The others were applied.",
-    [ExitCode.Failed]: "It could not run: files or database are missing, the database does not " +
-      "respond, or a variable in the files is not set.",
   },
   run,
 };

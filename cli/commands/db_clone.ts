@@ -23,7 +23,7 @@ import { join } from "node:path";
 /** The command `trellis db clone`. */
 export const dbClone: Command = {
   name: "db clone",
-  summary: "Copies the schema and rows of a database to an empty database of any provider.",
+  summary: "Copies schema and rows to an empty database of any provider.",
   description: [
     "The source is the project's database (DATABASE_URL and so on), or the one in --from-… options.\n" +
     "The target is set with --to-… options or TARGET_DATABASE_… variables. The source is only read;\n" +
@@ -47,12 +47,12 @@ export const dbClone: Command = {
     {
       name: "tables",
       value: "names",
-      description: "Copy only these tables; comma-separated, with or without schema.",
+      description: "Copy only these tables, comma-separated.",
     },
     { name: "schema-only", description: "Copy no rows." },
     {
       name: "data-only",
-      description: "Copy only rows, into existing empty tables.",
+      description: "Copy only rows, into empty tables.",
     },
     {
       name: "with-credentials",
@@ -62,12 +62,11 @@ export const dbClone: Command = {
     {
       name: "numeric",
       value: "p,s",
-      description:
-        "Aurora DSQL: precision and scale of numeric columns without one, such as 38,10.",
+      description: "Aurora DSQL: precision and scale of numeric columns without one: 38,10.",
     },
     {
       name: "arrays-as-jsonb",
-      description: "Aurora DSQL: convert array columns, which it does not support, to jsonb.",
+      description: "Aurora DSQL: convert array columns to jsonb.",
     },
   ],
   examples: [

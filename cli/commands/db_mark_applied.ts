@@ -18,7 +18,7 @@ export const dbMarkApplied: Command = {
   ],
   args: [{
     name: "tag",
-    description: "The migration: the name of its file, with or without .sql.",
+    description: "The name of the migration's file, with or without .sql.",
   }],
   options: migrationOptions(),
   examples: [

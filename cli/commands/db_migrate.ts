@@ -31,7 +31,7 @@ export const dbMigrate: Command = {
     "Concurrent runs wait for each other.",
   ],
   options: [
-    { name: "dry-run", description: "Print the planned statements and write nothing." },
+    { name: "dry-run", description: "Print the statements and write nothing." },
     {
       name: "check",
       description: "Write nothing; exit with 1 if a migration is pending, a " +

@@ -41,7 +41,6 @@ export const dbRollback: Command = {
     ["trellis db rollback --to 0012_tags", "all migrations after 0012_tags"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "Something cannot come back, and nothing was run.",
     [ExitCode.Failed]: "It could not run, or a statement failed: the message names it.",
   },

@@ -25,10 +25,7 @@ export const dbSeed: Command = {
   ],
   options: [YES_OPTION, ...migrationOptions()],
   examples: [["trellis db seed", "the database in DATABASE_URL or trellis.config.ts"]],
-  exitCodes: {
-    [ExitCode.Done]: "The seed has run.",
-    [ExitCode.Failed]: "There is no seed, or it failed.",
-  },
+  exitCodes: { [ExitCode.Failed]: "There is no seed, or it failed." },
   run: runSeedCommand,
 };
 
@@ -36,14 +33,14 @@ export const dbSeed: Command = {
 export const dbReset: Command = {
   name: "db reset",
   packages: ["acorn", "esbuild"],
-  summary: "Empties a local database, and applies the migrations and the seed again.",
+  summary: "Empties a local database, and applies migrations and seed again.",
   description: [
     "Drops all schemas with their objects and rows, applies the migrations, and runs dev.seed if\n" +
     "trellis.config.ts has it. Refuses a database on another machine and one of Aurora DSQL. The\n" +
     "database of trellis dev is emptied by trellis dev --reset.",
   ],
   options: [
-    { ...YES_OPTION, description: "Do not ask for confirmation before everything is dropped." },
+    { ...YES_OPTION, description: "Do not ask for confirmation." },
     ...migrationOptions(),
   ],
   examples: [["trellis db reset --yes", "the local database in DATABASE_URL"]],

@@ -13,7 +13,7 @@ import { count } from "../terminal/generated_report.ts";
 /** The command `trellis db squash`. */
 export const dbSquash: Command = {
   name: "db squash",
-  summary: "Replaces the first migrations by one file that creates the same database.",
+  summary: "Replaces the first migrations by one file.",
   description: [
     "Applies the migrations to an embedded PostgreSQL in memory, writes the statements that create its\n" +
     "objects, and runs them in a second one. Nothing is written unless both have the same objects.",
@@ -21,7 +21,7 @@ export const dbSquash: Command = {
     "applied, and a new database runs it. One that has only some of them is refused: run db migrate there\n" +
     "before you squash.",
   ],
-  args: [{ name: "name", description: "Name of the file after its number, such as start." }],
+  args: [{ name: "name", description: "Name of the file, such as start." }],
   options: [
     {
       name: "to",
@@ -37,7 +37,6 @@ export const dbSquash: Command = {
   ],
   examples: [["trellis db squash start --to 0040_tags", "one file in place of the first forty"]],
   exitCodes: {
-    [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "One file cannot create the same database, and nothing was written.",
     [ExitCode.Failed]: "It could not run: a migration fails, or the folder has a journal.",
   },

@@ -29,7 +29,7 @@ const COLORS = {
 /** The command `trellis db status`. */
 export const dbStatus: Command = {
   name: "db status",
-  summary: "Lists migrations that are applied, pending or changed since they were applied.",
+  summary: "Lists migrations that are applied, pending or changed since.",
   description: [
     "Compares the migrations folder with the records in the database. Writes nothing. Without a\n" +
     "configured database, it is the embedded one of trellis dev.",
@@ -64,8 +64,6 @@ export const dbStatus: Command = {
     [ExitCode.Done]: "No errors; with --check: nothing is pending.",
     [ExitCode.Found]: "A file has drifted, is unfinished or is not supported; with " +
       "--objects also: an object differs; with --check also: a file is pending or missing in the journal.",
-    [ExitCode.Failed]:
-      "It could not run: database or folder is missing, or the database does not respond.",
   },
   run,
 };

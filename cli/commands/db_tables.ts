@@ -18,7 +18,7 @@ const FEATURES = Object.keys(MIGRATIONS);
 /** The command `trellis db tables`. */
 export const dbTables: Command = {
   name: "db tables",
-  summary: "Prints the migration that creates the tables of a feature of this package.",
+  summary: "Prints the migration with the tables of a feature of this package.",
   description: [
     "The SQL is for PostgreSQL. trellis db migrate translates it for Aurora DSQL like any other\n" +
     "migration. With drizzle-kit, write it into the file " +
@@ -35,11 +35,7 @@ export const dbTables: Command = {
     ],
     ["trellis db tables idempotency", "stores of idempotency in the database"],
   ],
-  exitCodes: {
-    [ExitCode.Done]: "The SQL is printed.",
-    [ExitCode.Usage]: "The command line is invalid, or there is no such feature.",
-    [ExitCode.Failed]: "The SQL could not be printed.",
-  },
+  exitCodes: { [ExitCode.Usage]: "The command line is invalid, or there is no such feature." },
   run,
 };
 

@@ -41,8 +41,8 @@ export const dbTranslate: Command = {
     { name: "to", value: "dialect", description: "distsql (default) or postgres." },
     {
       name: "check",
-      description: "Write no SQL; exit with 1 if a statement cannot be " +
-        "translated or would behave differently.",
+      description: "Write no SQL; exit with 1 if a statement cannot be translated or behaves " +
+        "differently.",
     },
     {
       name: "enums",
@@ -52,12 +52,12 @@ export const dbTranslate: Command = {
     {
       name: "numeric",
       value: "p,s",
-      description: "Precision and scale of numeric columns without one, such as 38,10.",
+      description: "Precision and scale of numeric columns without one: 38,10.",
     },
     {
       name: "as-of",
       value: "day",
-      description: "Use the rules of Aurora DSQL as of this day, such as 2026-08-25.",
+      description: "Use the rules of this day: 2026-08-25.",
     },
   ],
   examples: [
@@ -76,7 +76,6 @@ export const dbTranslate: Command = {
     [ExitCode.Done]: "Translated; with --check: every statement is supported and behaves the same.",
     [ExitCode.Found]:
       "A statement cannot be translated; with --check also: a statement would behave differently.",
-    [ExitCode.Failed]: "It could not run: a file is missing or cannot be read.",
   },
   run,
 };

@@ -44,7 +44,7 @@ export const dev: Command = {
   options: [
     {
       ...STAGE_OPTION,
-      description: "Run the calls of this deployed stage here: dev, or preview-42.",
+      description: "Run the calls of a deployed stage here: dev, or preview-42.",
     },
     {
       name: "port",
@@ -55,14 +55,15 @@ export const dev: Command = {
       name: "db",
       value: "kind",
       values: ["embedded", "distsql", "env"] satisfies DatabaseChoice[],
-      description: "embedded, distsql (a local Aurora DSQL server), or env " +
-        "(the database in the environment, without migrations).",
+      description:
+        "embedded, distsql (a local Aurora DSQL server), or env (of the environment, without " +
+        "migrations).",
     },
-    { name: "reset", description: "Delete the local data before starting." },
+    { name: "reset", description: "Delete the local data first." },
     { name: "mock", description: "Answer with examples from the OpenAPI document." },
     {
       name: "logs",
-      description: "Print the raw log lines and metrics of the functions.",
+      description: "Print raw log lines and metrics.",
     },
   ],
   examples: [

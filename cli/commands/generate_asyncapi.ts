@@ -37,7 +37,6 @@ export const generateAsyncapi: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };

@@ -12,7 +12,7 @@ import { readProjectConfig } from "../config/read_project.ts";
 export const generateAuthSchema: Command = {
   name: "generate auth-schema",
   packages: ["acorn", "esbuild"],
-  summary: "Generates drizzle tables and a migration for the options and plugins of better-auth.",
+  summary: "Generates the tables and a migration for better-auth's options and plugins.",
   description: [
     "Loads the modules that call defineAuth, without a database and without secrets: a\n" +
     "connection is refused, and variables of the environment have a placeholder. The tables come\n" +
@@ -45,8 +45,6 @@ export const generateAuthSchema: Command = {
     [ExitCode.Done]: "Done; with --check: nothing is missing.",
     [ExitCode.Found]: "Something needs a decision, such as a column of a table of yours, " +
       "or (--check) something is missing.",
-    [ExitCode.Failed]: "It could not run: no configuration was found, a " +
-      "module cannot be loaded, or a file is invalid.",
   },
   run,
 };

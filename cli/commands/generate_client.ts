@@ -29,7 +29,7 @@ export const generateClient: Command = {
     {
       name: "from",
       value: "file",
-      description: "Read this OpenAPI document instead of the project's functions.",
+      description: "Read this OpenAPI document instead of the functions.",
     },
     { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
@@ -42,7 +42,6 @@ export const generateClient: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema or option cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder is missing, or a file is invalid.",
   },
   run,
 };

@@ -13,7 +13,7 @@ import type { PlannedSource } from "../infra/sources.ts";
 export const generateInfra: Command = {
   name: "generate infra",
   packages: ["acorn", "esbuild"],
-  summary: "Generates Terraform: functions with triggers, environment variables and IAM policies.",
+  summary: "Generates Terraform for functions, triggers, variables and IAM policies.",
   description: [
     "Bundles every function and loads it in a process of its own, without the variables of the environment,\n" +
     "without the network and without a database. Timeout, memory, concurrency, storage, retries and\n" +
@@ -44,7 +44,6 @@ export const generateInfra: Command = {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
       "Something cannot be determined or would be rejected by AWS, or (--check) a file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };

@@ -39,26 +39,26 @@ export const generateMigration: Command = {
   ],
   args: [{
     name: "name",
-    description: "Name of the file after its number, such as add_title. Not needed with --check.",
+    description: "Name of the file, such as add_title. Not with --check.",
     isOptional: true,
   }],
   options: [
     {
       name: "rename",
       value: "old=new",
-      description: "Tables and columns to rename, comma-separated: notes.body=text,notes=entries.",
+      description: "Tables and columns to rename: notes.body=text,notes=entries.",
     },
     {
       name: "drop",
       value: "names",
-      description: "What to drop, comma-separated: notes, notes.body, notes_id_seq, or " +
-        "notes:notes_title_idx for an index, a constraint or an option of a view.",
+      description:
+        "What to drop: notes,notes.body,notes_id_seq, or notes:notes_title_idx for an index, " +
+        "a constraint or an option of a view.",
     },
     {
       name: "keep",
       value: "names",
-      description: "Tables and columns that stay although the schema does not declare them, " +
-        "comma-separated.",
+      description: "Undeclared tables and columns that stay, comma-separated.",
     },
     {
       name: "expand",

@@ -31,7 +31,7 @@ export const generateOpenapi: Command = {
     {
       name: "try-it",
       value: "folder",
-      description: "Also write the reference page to this folder; it can send requests.",
+      description: "Also write the reference page, which can send requests, to this folder.",
     },
     {
       name: "openapi-version",
@@ -54,7 +54,6 @@ export const generateOpenapi: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema or option cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };

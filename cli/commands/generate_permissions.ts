@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
-import type { Finding } from "../project/findings.ts";
-import { findMissingTables } from "../grants/missing_tables.ts";
+import { compareText, type Finding } from "../project/findings.ts";
 import { MARKER, renderPermissionFiles } from "../grants/permission_files.ts";
 import type { FunctionPermissions, PermissionsAnalysis } from "../grants/permissions.ts";
 import type { Trigger } from "../grants/trigger_needs.ts";
@@ -17,6 +16,9 @@ import { finishGenerated } from "../terminal/finish_generated.ts";
 import { count } from "../terminal/generated_report.ts";
 import { planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import { readProject } from "../config/read_project.ts";
+import { type DeclaredSchema, findObject } from "../../distsql/schema/declared_schema.ts";
+import { printTable, type TableName } from "../grants/table_name.ts";
+import type { ColumnGrant } from "../grants/table_needs.ts";
 
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
@@ -50,7 +52,6 @@ export const generatePermissions: Command = {
     [ExitCode.Found]: "A function cannot be loaded, a declaration misses a table or\n" +
       "operation (the files are written without it), an unmanaged file " +
       "exists at an output path, or (--check) a file is stale.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
@@ -182,4 +183,48 @@ function applyExplicitGrants(
     missed: missed.filter((finding) => !isExplicit(finding)),
     warnings: [...warnings, ...unresolved.filter(isExplicit), ...missed.filter(isExplicit)],
   };
+}
+
+/**
+ * Finds tables and columns that functions use but no migration creates: the first request that needs
+ * one would fail.
+ *
+ * @param functions The functions with their tables.
+ * @param declared What the migrations create.
+ * @param folder The migrations folder, for messages.
+ * @returns One finding for each table and column.
+ */
+export function findMissingTables(
+  functions: readonly FunctionPermissions[],
+  declared: DeclaredSchema,
+  folder: string,
+): Finding[] {
+  const found = new Map<string, Finding & { functions: string[] }>();
+  for (const { name, file, tables } of functions) {
+    for (const { table, columns = [] } of tables) {
+      for (const missing of describeMissing(declared, table, columns)) {
+        const message = `no file in ${folder} creates ${missing}`;
+        const finding = found.get(message) ?? { file, line: 1, message, functions: [] };
+        finding.functions.push(name);
+        found.set(message, finding);
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => compareText(a.message, b.message));
+}
+
+function describeMissing(
+  declared: DeclaredSchema,
+  table: TableName,
+  columns: readonly ColumnGrant[],
+): string[] {
+  if (findObject(declared.views, table) !== undefined) return [];
+  const found = findObject(declared.tables, table);
+  if (found === undefined) return [`the table ${printTable(table)}`];
+  if (!found.isComplete) return [];
+  const present = new Set(found.columns.map(({ name }) => name));
+  const needed = new Set(columns.flatMap((grant) => grant.columns));
+  return [...needed].filter((name) => !present.has(name)).map((name) =>
+    `the column ${name} of ${printTable(table)}`
+  );
 }

@@ -34,7 +34,7 @@ export const init: Command = {
   ],
   args: [{
     name: "folder",
-    description: "The folder, which is created. Default: the working directory.",
+    description: "The new folder. Default: the working directory.",
     isOptional: true,
   }],
   options: [{
@@ -57,8 +57,7 @@ export const init: Command = {
     description: "node or deno. Default: the current runtime.",
   }, {
     name: "ci",
-    description:
-      "Also write a workflow for GitHub that deploys dev, prod and previews of branches.",
+    description: "Also write a workflow of GitHub that deploys dev, prod and previews.",
   }],
   examples: [
     ["trellis init my-api", "create a project in my-api/"],
@@ -69,9 +68,7 @@ export const init: Command = {
     ["trellis init --ci", "in a project: add continuous deployment"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "The folder is not empty, or has a workflow; nothing was written.",
-    [ExitCode.Failed]: "It could not run: the folder cannot be read or written.",
   },
   run,
 };

@@ -16,10 +16,6 @@ import { explainTable } from "../../jobs/job_sql.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "../database/local_database_target.ts";
 
-/** Why a command that reads the table of jobs or workflows could not run. */
-export const TABLE_FAILED =
-  "The database or the table is missing, or the database does not respond.";
-
 /**
  * Shortens a time for tables.
  *
@@ -53,10 +49,6 @@ export const jobsList: Command = {
     ["trellis jobs list --state dead", "the jobs that failed for the last time"],
     ["trellis jobs list --job send-mail --limit 500 --json", "as JSON"],
   ],
-  exitCodes: {
-    [ExitCode.Done]: "The jobs are listed.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
   run: list,
 };
 
@@ -87,17 +79,13 @@ async function list(context: CommandContext): Promise<CommandResult> {
 /** The command `trellis jobs stats`. */
 export const jobsStats: Command = {
   name: "jobs stats",
-  summary: "Counts background jobs by name and state, and prints how long they have been waiting.",
+  summary: "Counts background jobs by name and state, with their waiting times.",
   description: [
     "Reads the whole table trellis_jobs. A job is due when it may run and no worker has begun it, or when\n" +
     "its worker has died. The last column counts the due jobs that wait because their limit has been reached.",
   ],
   options: databaseOptions(),
   examples: [["trellis jobs stats --json", "the counts as JSON"]],
-  exitCodes: {
-    [ExitCode.Done]: "The counts are printed.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
   run: stats,
 };
 
@@ -136,16 +124,12 @@ export function readLimit(text = "50"): number {
 /** The command `trellis jobs show`. */
 export const jobsShow: Command = {
   name: "jobs show",
-  summary: "Prints one background job with its payload and its last error.",
+  summary: "Prints a background job with payload and last error.",
   description: ["The payload may contain personal data."],
-  args: [{ name: "id", description: "The job's id, as trellis jobs list prints it." }],
+  args: [{ name: "id", description: "The job's id." }],
   options: databaseOptions(),
   examples: [["trellis jobs show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"]],
-  exitCodes: {
-    [ExitCode.Done]: "The job is printed.",
-    [ExitCode.Found]: "The table has no job with this id.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "The table has no job with this id." },
   run: show,
 };
 
@@ -167,12 +151,11 @@ type Change = "retry" | "cancel";
 const EXIT_CODES: Command["exitCodes"] = {
   [ExitCode.Done]: "All named jobs were changed.",
   [ExitCode.Found]: "A named job does not exist or is in another state; it was not changed.",
-  [ExitCode.Failed]: TABLE_FAILED,
 };
 
 const ARGUMENT = {
   name: "id",
-  description: "The job's id, as trellis jobs list prints it; or use --dead.",
+  description: "The job's id, unless --dead is set.",
   isOptional: true,
 } as const;
 
@@ -276,7 +259,7 @@ const NAME_ARGUMENT = { name: "job", description: "The name of the jobs." } as c
 /** The command `trellis jobs pause`. */
 export const jobsPause: Command = {
   name: "jobs pause",
-  summary: "Lets no background job of a name begin until it is resumed.",
+  summary: "Lets no background job of a name begin.",
   description: [
     "Jobs that run end, and jobs can still be enqueued. The name of the jobs of a workflow is workflow.<name>.\n" +
     "trellis jobs list --state paused lists the names that are paused.",
@@ -284,11 +267,7 @@ export const jobsPause: Command = {
   args: [NAME_ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis jobs pause send-mail", "all jobs of one kind"]],
-  exitCodes: {
-    [ExitCode.Done]: "The jobs are paused.",
-    [ExitCode.Found]: "They were paused already.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "They were paused already." },
   run: (context) => hold("pause", context),
 };
 
@@ -300,11 +279,7 @@ export const jobsResume: Command = {
   args: [NAME_ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis jobs resume send-mail", "all jobs of one kind"]],
-  exitCodes: {
-    [ExitCode.Done]: "The jobs are resumed.",
-    [ExitCode.Found]: "They were not paused.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "They were not paused." },
   run: (context) => hold("resume", context),
 };
 

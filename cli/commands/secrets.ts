@@ -21,7 +21,6 @@ export const secretsList: Command = {
   exitCodes: {
     [ExitCode.Done]: "All have a value.",
     [ExitCode.Found]: "A value or a secret is missing.",
-    [ExitCode.Failed]: "AWS could not be reached or refused the request.",
   },
   run: list,
 };
@@ -77,10 +76,8 @@ export const secretsSet: Command = {
     ["trellis secrets set GITHUB_SECRET --stage prod < secret.txt", "the content of a file"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "The value was put.",
     [ExitCode.Found]: "No function reads the variable, or the secret does not exist yet.",
     [ExitCode.Usage]: "The command line is invalid, or there is no value.",
-    [ExitCode.Failed]: "AWS could not be reached or refused the request.",
   },
   run: set,
 };

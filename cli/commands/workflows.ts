@@ -12,7 +12,7 @@ import type { WorkflowEntry, WorkflowState } from "../../workflows/workflow_admi
 import { databaseOptions } from "../database/database_options.ts";
 import { count } from "../terminal/generated_report.ts";
 import { printTable } from "../terminal/text_table.ts";
-import { checkJobId, readLimit, TABLE_FAILED, toSeconds, withJobsDatabase } from "./jobs.ts";
+import { checkJobId, readLimit, toSeconds, withJobsDatabase } from "./jobs.ts";
 
 /** The command `trellis workflows list`. */
 export const workflowsList: Command = {
@@ -45,7 +45,6 @@ export const workflowsList: Command = {
     ["trellis workflows list --state stopped", "the workflows that do not fit their code"],
     ["trellis workflows list --workflow onboard --limit 500 --json", "as JSON"],
   ],
-  exitCodes: { [ExitCode.Done]: "The workflows are listed.", [ExitCode.Failed]: TABLE_FAILED },
   run: list,
 };
 
@@ -74,22 +73,18 @@ async function list(context: CommandContext): Promise<CommandResult> {
 
 const ARGUMENT = {
   name: "id",
-  description: "The workflow's id, as trellis workflows list prints it.",
+  description: "The workflow's id.",
 } as const;
 
 /** The command `trellis workflows show`. */
 export const workflowsShow: Command = {
   name: "workflows show",
-  summary: "Prints one workflow with its input, its result and its steps.",
+  summary: "Prints a workflow with input, result and steps.",
   description: ["Input and result may contain personal data."],
   args: [ARGUMENT],
   options: databaseOptions(),
   examples: [["trellis workflows show 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one workflow"]],
-  exitCodes: {
-    [ExitCode.Done]: "The workflow is printed.",
-    [ExitCode.Found]: "The table has no workflow with this id.",
-    [ExitCode.Failed]: TABLE_FAILED,
-  },
+  exitCodes: { [ExitCode.Found]: "The table has no workflow with this id." },
   run: show,
 };
 
@@ -133,9 +128,7 @@ function toRow(entry: WorkflowEntry): string[] {
 type Change = "retry" | "cancel";
 
 const EXIT_CODES: Command["exitCodes"] = {
-  [ExitCode.Done]: "The workflow was changed.",
   [ExitCode.Found]: "The workflow does not exist or is in another state; it was not changed.",
-  [ExitCode.Failed]: TABLE_FAILED,
 };
 
 /** The command `trellis workflows retry`. */
@@ -187,13 +180,13 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
 /** The command `trellis workflows replay`. */
 export const workflowsReplay: Command = {
   name: "workflows replay",
-  summary: "Checks whether the workflows that run fit the code of this project.",
+  summary: "Checks whether the workflows that run fit the code.",
   description: [
     "Runs the code over what was recorded. No step runs, and nothing is written. Call it before a release.",
   ],
   args: [{
     name: "code",
-    description: "The module and the export of the workflow: src/onboard.ts#onboard.",
+    description: "Module and export of the workflow: src/onboard.ts#onboard.",
   }],
   options: [
     {
@@ -207,7 +200,6 @@ export const workflowsReplay: Command = {
   exitCodes: {
     [ExitCode.Done]: "All workflows fit.",
     [ExitCode.Found]: "A workflow does not fit the code.",
-    [ExitCode.Failed]: TABLE_FAILED,
   },
   run: replay,
 };

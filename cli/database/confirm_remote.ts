@@ -9,7 +9,7 @@ import { decodePercent } from "../../core/http/cookies.ts";
 export const YES_OPTION: CommandOption = {
   name: "yes",
   short: "y",
-  description: "Do not ask for confirmation before using a remote database.",
+  description: "Do not ask before using a remote database.",
 };
 
 /** The location of a database for messages. */

@@ -19,10 +19,10 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
     [
       "provider",
       "name",
-      "postgres, distsql, serverless-pg, branching-pg or embedded-pg. " +
-      "Default: derived from the options above.",
+      "postgres, distsql, serverless-pg, branching-pg or embedded-pg. Default: by the " +
+      "options above.",
     ],
-    ["region", "region", "Aurora DSQL: the AWS region, if the endpoint does not contain it."],
+    ["region", "region", "Aurora DSQL: the region, if the endpoint does not contain it."],
     ["username", "role", "Aurora DSQL: the database role. Default: admin."],
     ["ca-file", "file", "PEM file with additional certificate authorities."],
   ];

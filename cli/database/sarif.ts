@@ -7,7 +7,7 @@ import type { CommandContext, CommandOption } from "../terminal/command.ts";
 export const SARIF_OPTION: CommandOption = {
   name: "sarif",
   value: "file",
-  description: "Write the findings to this file as SARIF 2.1.0, for editors and code reviews.",
+  description: "Write the findings to this file as SARIF 2.1.0.",
 };
 
 /**

@@ -307,8 +307,7 @@ function withoutFrames(text: string): string {
 export const TERRAFORM_OPTIONS: readonly CommandOption[] = [
   {
     name: "unlock",
-    description:
-      "Remove the locks that a killed deployment has left, if you know that none is running.",
+    description: "Remove the locks of a killed deployment, if none is running.",
   },
   {
     name: "terraform",

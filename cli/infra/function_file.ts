@@ -1,5 +1,4 @@
 import { VPC_CONFIG } from "./database_access.ts";
-import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
 import { STREAMS } from "./function_settings.ts";
 import {
   type Expression,
@@ -7,17 +6,72 @@ import {
   type HclArguments,
   type HclBlock,
   type HclValue,
+  renderPolicy,
   resource,
 } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
-import { NAMING, shorten } from "./names.ts";
+import { NAMING, shorten, toIdentifier } from "./names.ts";
 import { BOUNDARY } from "./permissions_boundary.ts";
 import { getMigrationArguments, isMigrationFunction } from "./migration_function.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 import { RELEASE_ALIAS } from "./release_file.ts";
 import { getResource } from "./resources.ts";
-import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
+import { getStreamArguments, toArn, toPatterns } from "./stream_triggers.ts";
+import type {
+  FunctionImage,
+  FunctionResources,
+  PolicyStatement,
+} from "../config/function_resources.ts";
+
+/** Name of the policy with the statements of `policies`. */
+const OWN_POLICY = "own";
+
+/**
+ * Returns the arguments of the function module for a function's own resources.
+ *
+ * @param resources The settings of the function.
+ */
+function getResourceArguments(
+  { architecture, layers, onSuccess, onFailure, image }: FunctionResources,
+): Record<string, HclValue | undefined> {
+  return {
+    architecture,
+    layers: layers?.map(toArn),
+    on_success_destination_arn: onSuccess && toArn(onSuccess),
+    on_failure_destination_arn: onFailure && toArn(onFailure),
+    package_type: image && "Image",
+    image_uri: image && getImage(image),
+    image_command: image?.command,
+  };
+}
+
+/**
+ * Returns the policies of a function with its own statements.
+ *
+ * @param policies The generated policies.
+ * @param statements The setting `policies`.
+ */
+function addOwnPolicy(
+  policies: Readonly<Record<string, Expression>>,
+  statements: readonly PolicyStatement[] | undefined,
+): Readonly<Record<string, Expression>> {
+  if (statements === undefined) return policies;
+  const Statement = statements.map(({ effect = "Allow", actions, resources, conditions }) => ({
+    Effect: effect,
+    Action: actions,
+    Resource: resources.map(toArn),
+    Condition: conditions,
+  }));
+  const policy = renderPolicy(...Statement);
+  return { ...policies, [OWN_POLICY]: policy };
+}
+
+function getImage({ uri, repository = "" }: FunctionImage): HclValue {
+  if (uri !== undefined) return toArn(uri);
+  const id = toIdentifier(repository);
+  return expression(`"\${aws_ecr_repository.${id}.repository_url}:\${var.${id}_image_tag}"`);
+}
 
 /** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
 const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];

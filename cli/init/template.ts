@@ -1,18 +1,85 @@
 import { ciFiles } from "./ci_files.ts";
 import { renderConfig } from "./config_file.ts";
 import { commonFiles } from "./common_files.ts";
-import { denoFiles } from "./deno_files.ts";
-import { nodeFiles } from "./node_files.ts";
 import {
   type DatabaseName,
   getProjectCommands,
   type PackageManager,
+  type ProjectCommands,
   type ProjectRuntime,
   type TemplateName,
 } from "./project_choices.ts";
-import { PROJECT_DATABASES } from "./project_database.ts";
-import { PROJECT_TEMPLATES } from "./project_template.ts";
+import { PROJECT_DATABASES, type ProjectDatabase } from "./project_database.ts";
+import { PROJECT_TEMPLATES, type ProjectTemplate } from "./project_template.ts";
 import { renderReadme } from "./readme.ts";
+import { NODE_TOOLS, PLUGIN_OVERRIDES, PLUGIN_OVERRIDES_REASON, VERSIONS } from "./versions.ts";
+
+/**
+ * npm packages that the project imports. The optional parts of this package are its own
+ * dependencies.
+ */
+const FROM_NPM = ["drizzle-orm", "zod"] as const;
+/** Entry points that the project may import. */
+const ENTRIES = [
+  "",
+  "/auth",
+  "/auth/jwt",
+  "/auth/schema",
+  "/cli",
+  "/client",
+  "/core",
+  "/database",
+  "/database/migrate",
+  "/database/orm",
+  "/database/types",
+  "/env",
+  "/errors",
+  "/idempotency",
+  "/jobs",
+  "/mail",
+  "/observability",
+  "/realtime",
+  "/router",
+  "/streaming",
+  "/testing",
+  "/triggers",
+  "/triggers/events",
+  "/uploads",
+  "/validation",
+  "/workflows",
+] as const;
+
+/** Returns the files of a Deno project: contents by path. */
+function denoFiles(): Record<string, string> {
+  const trellis = "deno run -A @trellis/fn/cli";
+  const config = {
+    tasks: {
+      dev: `${trellis} dev`,
+      test: "deno test -A tests",
+      check: "deno check src tests trellis.config.ts",
+      generate:
+        `${trellis} generate permissions && ${trellis} generate infra && ${trellis} generate openapi`,
+      build: `${trellis} build`,
+      trellis,
+      ci: `deno task check && deno task test && ${trellis} check all && ${trellis} build --check`,
+    },
+    imports: {
+      ...Object.fromEntries(
+        ENTRIES.map((
+          entry,
+        ) => [`@trellis/fn${entry}`, `jsr:@trellis/fn@${VERSIONS["@trellis/fn"]}${entry}`]),
+      ),
+      ...Object.fromEntries(FROM_NPM.map((each) => [each, `npm:${each}@${VERSIONS[each]}`])),
+      "drizzle-orm/pg-core": `npm:drizzle-orm@${VERSIONS["drizzle-orm"]}/pg-core`,
+    },
+    compilerOptions: { strict: true },
+    fmt: { lineWidth: 120 },
+    exclude: ["dist/", "dist.maps/", ".trellis/"],
+  };
+  return {
+    "deno.json": `${JSON.stringify(config, null, 2)}\n`,
+  };
+}
 
 /** Options of {@link createProjectFiles}. */
 export interface ProjectOptions {
@@ -78,4 +145,71 @@ export function createProjectFiles(
     ...withCi ? ciFiles(name, runtime, { manager, database }) : {},
   };
   return new Map(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/**
+ * Returns the files of a Node.js project.
+ *
+ * @param template The kind of project.
+ * @param database The database that it is deployed to.
+ * @returns Contents by path.
+ */
+function nodeFiles(
+  name: string,
+  template: ProjectTemplate,
+  database: ProjectDatabase,
+  { run, test }: ProjectCommands,
+): Record<string, string> {
+  const pick = (...names: (keyof typeof VERSIONS)[]) =>
+    Object.fromEntries(names.map((each) => [each, VERSIONS[each]]));
+  const manifest = {
+    name,
+    private: true,
+    type: "module",
+    engines: { node: ">=20.19" },
+    scripts: {
+      dev: "trellis dev",
+      test: "node --import tsx --test tests/*.test.ts",
+      check: "tsc",
+      generate:
+        "trellis generate permissions && trellis generate infra && trellis generate openapi",
+      build: "trellis build",
+      ci: `${run} check && ${test} && trellis check all && trellis build --check`,
+    },
+    dependencies: pick(
+      ...new Set(
+        ([...template.packages, ...database.packages, "@trellis/fn", "drizzle-orm", "zod"] as const)
+          .toSorted(),
+      ),
+    ),
+    devDependencies: {
+      ...pick(...database.tools, "@electric-sql/pglite"),
+      "@types/node": NODE_TOOLS["@types/node"],
+      ...pick("acorn", "esbuild", "libpg-query"),
+      tsx: NODE_TOOLS.tsx,
+      typescript: NODE_TOOLS.typescript,
+    },
+    ...template.packages.includes("better-auth") && {
+      "//overrides": PLUGIN_OVERRIDES_REASON,
+      overrides: PLUGIN_OVERRIDES,
+    },
+  };
+  const compiler = {
+    compilerOptions: {
+      target: "ES2023",
+      module: "NodeNext",
+      allowImportingTsExtensions: true,
+      noEmit: true,
+      strict: true,
+      skipLibCheck: true,
+      verbatimModuleSyntax: true,
+      erasableSyntaxOnly: true,
+      types: ["node"],
+    },
+    include: ["src", "tests", "trellis.config.ts"],
+  };
+  return {
+    "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
+    "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
+  };
 }

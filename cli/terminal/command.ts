@@ -85,8 +85,8 @@ export interface Command {
   readonly withoutPackages?: string;
   /** Example command lines, each with its purpose. */
   readonly examples: readonly (readonly [line: string, what: string])[];
-  /** The meaning of exit codes for this command; see {@link getExitCodes}. */
-  readonly exitCodes: Readonly<Partial<Record<ExitCode, string>>>;
+  /** The meaning of exit codes for this command, where it differs from {@link getExitCodes}. */
+  readonly exitCodes?: Readonly<Partial<Record<ExitCode, string>>>;
   /** Runs the command. A command that prints its own result returns only the exit code. */
   run(context: CommandContext): Promise<CommandResult | ExitCode>;
 }
@@ -114,8 +114,14 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
 ];
 
 /** Returns the exit codes of a command with their meanings. */
-export function getExitCodes({ exitCodes }: Command): Command["exitCodes"] {
-  return { [ExitCode.Usage]: "The command line is invalid.", ...exitCodes };
+export function getExitCodes({ exitCodes }: Command): NonNullable<Command["exitCodes"]> {
+  return {
+    [ExitCode.Done]: "Done.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]:
+      "It could not run: a file, folder or table is missing or invalid, or a service does not respond.",
+    ...exitCodes,
+  };
 }
 
 /** A parsed command line. */

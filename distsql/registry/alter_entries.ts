@@ -10,11 +10,10 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "add-column-constraint",
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL, CHECK, UNIQUE or REFERENCES",
-    advice:
-      "NOT NULL fails for a table with rows unless the column has a default: declare one, or " +
-      "add the column without NOT NULL, fill it, and set NOT NULL in a later migration. The change " +
-      "is made in steps: the plain column, its default, existing rows in batches, then each " +
-      "constraint as NOT VALID and validated. A volatile default gives each row a different value.",
+    advice: "Made in steps: the column, its default, rows in batches, each constraint as NOT " +
+      "VALID and validated. NOT NULL fails for a table with rows and no default: declare " +
+      "one, or fill the column and set NOT NULL in a later migration. A volatile default " +
+      "gives each row a different value.",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
     source: ["EMU"],
   },
@@ -48,11 +47,10 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "set-not-null",
     action: Recreate,
     title: "SET NOT NULL",
-    advice:
-      "Fails if a row has no value: fill the column first with UPDATE … WHERE … IS NULL. It " +
-      "becomes CHECK (column IS NOT NULL), added as NOT VALID and then validated; " +
-      "pg_attribute.attnotnull stays false. runMigrations writes it as (column IS NOT NULL) " +
-      "IS TRUE to distinguish it from user-defined CHECKs.",
+    advice: "Becomes CHECK (column IS NOT NULL), added as NOT VALID and validated; " +
+      "pg_attribute.attnotnull stays false. Fails if a row has no value: fill the column " +
+      "first. runMigrations writes (column IS NOT NULL) IS TRUE, to tell it from your " +
+      "CHECKs.",
     since: "2026-08-03",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
     source: ["DSB", "PROBE"],
@@ -71,7 +69,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     action: Warn,
     title: "DROP NOT NULL",
     advice: "Runs as written. runMigrations also drops the CHECK that replaces NOT NULL " +
-      "(table_column_not_null); elsewhere drop it yourself.",
+      "(table_column_not_null); elsewhere drop it.",
     since: "2026-07-20",
     source: ["LINT", "AT"],
     evidence: "live",
@@ -89,8 +87,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "alter-column-type",
     action: Recreate,
     title: "ALTER COLUMN TYPE, SET EXPRESSION",
-    advice: "The table is recreated. Alternative: add a new column, copy the values in batches, " +
-      "drop the old column and rename the new one.",
+    advice: "The table is recreated. Or add a column, copy the values in batches, drop the old " +
+      "column and rename the new one.",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET DATA TYPE statement",
     source: ["EMU"],
   },
@@ -98,7 +96,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "recreate-view",
     action: Error,
     title: "A change that recreates the table while a view reads it",
-    advice: "Write DROP VIEW before the change and CREATE VIEW after it.",
+    advice: "Write DROP VIEW before and CREATE VIEW after it.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -106,8 +104,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "drop-column",
     action: Warn,
     title: "DROP COLUMN",
-    advice:
-      "The column and its indexes are dropped. A column of the primary key cannot be dropped.",
+    advice: "Its indexes are dropped too. A column of the primary key cannot be dropped.",
     since: "2026-08-03",
     source: ["EMU", "REL"],
   },
@@ -125,7 +122,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     action: Strip,
     title: "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER " +
       "ON, storage settings, rules and named triggers",
-    advice: "Omitted: the provider controls this setting, or it does not exist there.",
+    advice: "Omitted: the provider controls it.",
     sqlState: "0A000",
     source: ["PROBE"],
   },
@@ -134,7 +131,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     action: Error,
     title:
       "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
-    advice: "Filter in the application, or in views with separate grants. The option " +
+    advice: "Filter in the application, or in views with their own grants. The option " +
       "`dropRowSecurity` omits the policies.",
     message: "unsupported ALTER TABLE ENABLE ROW SECURITY",
     source: ["PROBE", "LINT"],
@@ -152,7 +149,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "table-inheritance",
     action: Error,
     title: "INHERIT, ATTACH PARTITION and similar",
-    advice: "Use a single plain table.",
+    advice: "Use a plain table.",
     sqlState: "0A000",
     source: ["LINT"],
   },

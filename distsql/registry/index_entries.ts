@@ -10,8 +10,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-name-async",
     action: Rewrite,
     title: "An index named async",
-    advice: "The name is quoted: unquoted it is read as the keyword ASYNC, and the index has no " +
-      "name. ASYNC in upper case before ON is read as the keyword.",
+    advice: "Quoted, or it would be read as the keyword. ASYNC in upper case before ON is the " +
+      "keyword.",
     source: ["CI"],
     evidence: "inferred",
   },
@@ -27,9 +27,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-method",
     action: Rewrite,
     title: "USING btree, hash or brin",
-    advice:
-      "The clause is omitted: there is only one kind of index. Instead of BRIN it is a full " +
-      "index, which needs more space.",
+    advice: "Omitted: there is one kind of index. Instead of BRIN it needs more space.",
     message: "USING not supported for CREATE INDEX",
     source: ["LIM", "PROBE"],
   },
@@ -47,8 +45,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     action: Rewrite,
     title: "ASC and DESC in an index key",
     advice:
-      "Omitted; for a DESC key the NULLS clause is inverted, so that a backward scan returns " +
-      "the same order. Keys with mixed directions lose that order.",
+      "Omitted; the NULLS clause of a DESC key is inverted, so that a backward scan returns " +
+      "the same order. Mixed directions lose it.",
     message: "specifying sort order not supported for index keys",
     source: ["LIM"],
   },
@@ -56,7 +54,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-operator-class",
     action: Rewrite,
     title: "Operator class in an index key",
-    advice: "Omitted: the database uses the collation C, so a plain index supports LIKE 'prefix%'.",
+    advice: "Omitted: with the collation C a plain index supports LIKE 'prefix%'.",
     message: "opclass not supported for index keys",
     source: ["LIM"],
   },
@@ -64,7 +62,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-operator-class-unsupported",
     action: Error,
     title: "Operator class of a type that cannot be a key",
-    advice: "Index an extracted value of a plain type instead.",
+    advice: "Index an extracted value of a plain type.",
     message: "opclass not supported for index keys",
     source: ["LIM"],
   },
@@ -88,7 +86,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-name-schema",
     action: Rewrite,
     title: "Schema before the name of a new index",
-    advice: "Omitted: an index is always in the schema of its table, in PostgreSQL too.",
+    advice: "Omitted: an index is in the schema of its table.",
     sqlState: "42601",
     message: 'syntax error at or near "."',
     source: ["EMU"],
@@ -97,7 +95,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-expression",
     action: Warn,
     title: "Index on an expression that is not immutable",
-    advice: "The functions must be IMMUTABLE. date_trunc and to_char on timestamptz are not.",
+    advice: "The functions must be IMMUTABLE: date_trunc and to_char on timestamptz are not.",
     sqlState: "42P17",
     message: "functions in index expression must be marked IMMUTABLE",
     source: ["EMU", "REL"],
@@ -142,7 +140,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-key-columns",
     action: Error,
     title: "More than 8 columns in a key",
-    advice: "Use at most 8 key columns; move the others to INCLUDE.",
+    advice: "Move the others to INCLUDE.",
     sqlState: "54011",
     message: "more than 8 column keys in an index are not supported",
     source: ["Q", "LIM"],
@@ -152,7 +150,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-count",
     action: Warn,
     title: "More than 24 indexes on a table",
-    advice: "The primary key and indexes in construction count too.",
+    advice: "The primary key and indexes in construction count.",
     sqlState: "54000",
     source: ["Q", "LIM"],
     evidence: "documented",
@@ -161,7 +159,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-key-size",
     action: Warn,
     title: "Large key values",
-    advice: "A key can have 1 KiB according to the documentation, about 1,981 bytes as observed.",
+    advice: "A key can have 1 KiB (documented), about 1,981 bytes (observed).",
     sqlState: "54000",
     message: "key size too large",
     source: ["Q", "LIM"],
@@ -170,7 +168,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-json-key",
     action: Error,
     title: "json or jsonb as a key",
-    advice: "Use a column or an extracted value of a plain type as the key.",
+    advice: "Use a column or an extracted value of a plain type.",
     message: "datatype jsonb is not supported in a key",
     source: ["LIM", "DT"],
   },
@@ -187,9 +185,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-invalid",
     action: Warn,
     title: "Index build that failed",
-    advice:
-      "The index stays invalid, and IF NOT EXISTS then skips it: drop it, fix the rows, and " +
-      "build it again.",
+    advice: "It stays invalid, and IF NOT EXISTS skips it: drop it, fix the rows, and build it " +
+      "again.",
     sqlState: undefined, // in the details of the job
     message: "found duplicate key(s) while validating index uniqueness",
     source: ["DSB", "DDLD"],

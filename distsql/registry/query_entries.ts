@@ -10,9 +10,9 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "truncate",
     action: Rewrite,
     title: "TRUNCATE",
-    advice: "Written as DELETE, in batches for a table with over 3,000 rows. Referencing tables " +
-      "are emptied first. If a table outside of the list references one of them, the " +
-      "statement is rejected, as in PostgreSQL.",
+    advice:
+      "Written as DELETE, in batches over 3,000 rows, referencing tables first. Rejected if " +
+      "a table outside of the list references one of them, as in PostgreSQL.",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
   },
@@ -21,7 +21,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     action: Error,
     title: "TRUNCATE with RESTART IDENTITY or CASCADE",
     advice: "Write DELETE FROM for each table, referencing tables first, and ALTER TABLE … ALTER " +
-      "COLUMN … RESTART for each identity.",
+      "COLUMN … RESTART.",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
   },
@@ -29,9 +29,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "whole-table-change",
     action: Warn,
     title: "UPDATE or DELETE of a whole table",
-    advice:
-      "A transaction can change at most 3,000 rows and 10 MiB: migrations run larger changes " +
-      "in batches.",
+    advice: "A transaction can change 3,000 rows and 10 MiB: migrations run larger changes in " +
+      "batches.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -40,9 +39,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "unbatchable-change",
     action: Error,
     title: "an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches",
-    advice:
-      "Write the new values into a helper table first and join it, or split the change into " +
-      "several statements. See the guide to migrations.",
+    advice: "Join a helper table with the new values, or split the change.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -92,16 +89,15 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     id: "skip-locked",
     action: Warn,
     title: "SKIP LOCKED",
-    advice: "There are no locks to skip: two workers read the same row, and one of them fails at " +
-      "COMMIT.",
+    advice: "There are no locks: two workers read the same row, and one fails at COMMIT.",
     source: ["EMU", "PROBE"],
   },
   {
     id: "text-search",
     action: AppLayer,
     title: "Full text search in a language, or without a configuration (which means english)",
-    advice: "Only the configuration `simple` exists: use it, as in to_tsvector('simple', …), or " +
-      "search outside of the database.",
+    advice: "Only the configuration `simple` exists: write to_tsvector('simple', …), or search " +
+      "outside of the database.",
     sqlState: "42704",
     message: 'text search configuration "english" does not exist',
     source: ["EMU"],

@@ -35,7 +35,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "two-phase-commit",
       action: Error,
       title: "PREPARE TRANSACTION and similar",
-      advice: "Use a single transaction, or an outbox.",
+      advice: "Use one transaction, or an outbox.",
       sqlState: "0A000",
       source: ["LINT"],
       evidence: "inferred",
@@ -44,8 +44,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "isolation-level",
       action: Rewrite,
       title: "BEGIN with an isolation level",
-      advice: "The isolation level is always REPEATABLE READ: another level is omitted. Lock the " +
-        "rows you read with FOR UPDATE where it matters.",
+      advice: "It is always REPEATABLE READ. Lock the rows that matter with FOR UPDATE.",
       message: "Unsupported isolation level: SERIALIZABLE",
       source: ["EMU"],
     },
@@ -55,8 +54,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       title: "SERIALIZABLE and snapshots of other transactions, by SET TRANSACTION, SET SESSION " +
         "CHARACTERISTICS or a setting",
       advice:
-        "The isolation level is always REPEATABLE READ: lock the rows that a decision depends " +
-        "on with SELECT … FOR UPDATE, and remove this statement.",
+        "The level is always REPEATABLE READ: lock the rows of a decision with SELECT … FOR " +
+        "UPDATE, and remove this.",
       message: 'setting configuration parameter "TRANSACTION" not supported',
       source: ["EMU"],
     },
@@ -74,8 +73,9 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       action: Strip,
       title: "SET TRANSACTION, SET SESSION CHARACTERISTICS, SET " +
         "default_transaction_…, without SERIALIZABLE",
-      advice: "Omitted: the isolation level is REPEATABLE READ, which is stricter than READ " +
-        "COMMITTED. For a read-only transaction write BEGIN READ ONLY.",
+      advice:
+        "Omitted: the level is REPEATABLE READ, stricter than READ COMMITTED. For a read-only " +
+        "transaction write BEGIN READ ONLY.",
       message: 'setting configuration parameter "TRANSACTION" not supported',
       source: ["EMU"],
     },
@@ -83,8 +83,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-block",
       action: Rewrite,
       title: "BEGIN … COMMIT around statements of a migration",
-      advice: "Omitted: a transaction can contain one schema change, and no row changes with it. " +
-        "Each statement runs in a separate transaction.",
+      advice: "Omitted: each statement runs in a transaction of its own.",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
     },
@@ -92,7 +91,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-unpaired",
       action: Error,
       title: "BEGIN or COMMIT of a migration without its counterpart",
-      advice: "Write both or neither: the migration runner begins and ends the transactions.",
+      advice: "Write both or neither: the runner begins and ends the transactions.",
       source: ["EMU"],
       evidence: "inferred",
     },
@@ -100,7 +99,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-rollback",
       action: Error,
       title: "ROLLBACK within a migration of several statements",
-      advice: "Remove ROLLBACK and the statements that it rolls back.",
+      advice: "Remove it and the statements that it rolls back.",
       source: ["EMU"],
       evidence: "inferred",
     },
@@ -108,7 +107,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-modes",
       action: Error,
       title: "BEGIN with an isolation level or READ ONLY, and COMMIT AND CHAIN, in a migration",
-      advice: "Remove them: the runner's transactions use the server's default modes.",
+      advice: "Remove them: the runner uses the server's defaults.",
       source: ["EMU"],
       evidence: "inferred",
     },
@@ -116,8 +115,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "ddl-per-transaction",
       action: Warn,
       title: "Several DDL statements, or DDL and DML, in a transaction",
-      advice: "Use one statement per transaction. Several statements sent as one query are one " +
-        "transaction too.",
+      advice: "Use one statement per transaction, also of those sent as one query.",
       message: "multiple ddl statements not supported in a transaction",
       source: ["EMU"],
     },
@@ -125,7 +123,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-limits",
       action: AppLayer,
       title: "Transactions over 3,000 rows, 10 MiB or 300 s",
-      advice: "Split the work into batches, each in a separate transaction.",
+      advice: "Split the work into batches.",
       sqlState: "54000",
       message: "transaction row limit exceeded",
       source: ["EMU", "LIM"],
@@ -161,7 +159,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "database-settings",
       action: Error,
       title: "ALTER DATABASE",
-      advice: "There is a single database, which cannot be changed: set options in the connection.",
+      advice: "Set options in the connection.",
       sqlState: "0A000",
       source: ["LINT"],
       evidence: "inferred",
@@ -170,8 +168,9 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "jobs",
       action: Warn,
       title: "sys.jobs and sys.wait_for_job",
-      advice: "A completed job may have failed, and jobs are deleted after 30 minutes: check " +
-        "indisvalid and convalidated.",
+      advice:
+        "A completed job may have failed, and is deleted after 30 minutes: check indisvalid " +
+        "and convalidated.",
       source: ["EMU", "SYS"],
     },
   ]),
@@ -237,7 +236,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "session-age",
       action: Warn,
       title: "A session ends after 60 minutes",
-      advice: "Close connections earlier, with jitter; each new connection needs a new token.",
+      advice: "Close connections earlier, with jitter; each needs a new token.",
       source: ["Q", "TOK"],
     },
   ]),

@@ -10,7 +10,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-serial",
     action: Rewrite,
     title: "serial, bigserial, smallserial",
-    advice: "Written as a bigint identity column; postgres.js returns bigint as a string.",
+    advice: "Written as a bigint identity column, which postgres.js returns as a string.",
     since: "2026-02-28",
     sqlState: "42704",
     message: 'type "serial" does not exist',
@@ -30,9 +30,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "add-serial-column",
     action: Recreate,
     title: "ADD COLUMN of a serial type",
-    advice:
-      "The table is recreated with a bigint identity column; rows are numbered in the order " +
-      "of their key.",
+    advice: "The table is recreated with a bigint identity column, numbered in the order of the " +
+      "key.",
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["EMU"],
@@ -41,8 +40,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "serial-default",
     action: Rewrite,
     title: "DROP DEFAULT, SET DEFAULT and the sequence of a serial column",
-    advice: "The column is an identity: DROP DEFAULT drops the identity and keeps its sequence, " +
-      "SET DEFAULT nextval() of its own sequence is omitted.",
+    advice: "It is an identity: DROP DEFAULT drops it and keeps its sequence, SET DEFAULT " +
+      "nextval() of that is omitted.",
     since: "2026-02-28",
     sqlState: "42601",
     message: 'column "id" of relation "notes" is an identity column',
@@ -53,7 +52,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "serial-sequence",
     action: Error,
     title: "Changes that an identity column which replaces serial does not support",
-    advice: "Write ALTER COLUMN … DROP DEFAULT first, in the same statement or before it.",
+    advice: "Write ALTER COLUMN … DROP DEFAULT first.",
     since: "2026-02-28",
     sqlState: "42601",
     source: ["AT", "CS"],
@@ -63,8 +62,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "serial-copy",
     action: Error,
     title: "LIKE … INCLUDING DEFAULTS of a table with a serial column",
-    advice: "List the columns explicitly, with a default of nextval() for the sequence that both " +
-      "tables use.",
+    advice: "List the columns, with nextval() of the sequence that both tables use as default.",
     since: "2026-02-28",
     source: ["CT"],
     evidence: "inferred",
@@ -73,7 +71,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-identity-bigint",
     action: Rewrite,
     title: "Identity column of type integer or smallint",
-    advice: "The type is changed to bigint; postgres.js returns bigint as a string.",
+    advice: "Changed to bigint, which postgres.js returns as a string.",
     message: "datatype integer not supported, identity column type must be bigint",
     source: ["EMU"],
   },
@@ -81,8 +79,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "identity-cache",
     action: Rewrite,
     title: "Identity column without CACHE, or with CACHE 2 to 65535",
-    advice:
-      "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
+    advice: "CACHE is added: 1 keeps values in order, 65536 is faster but leaves gaps.",
     message: "identity column is not supported without an explicit cache " +
       "size. please define CACHE greater than or equal " +
       "to 65536 or equal to 1",
@@ -92,7 +89,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-array",
     action: Error,
     title: "Array columns",
-    advice: "Use jsonb, or a child table; arrays can still be used in queries.",
+    advice: "Use jsonb, or a child table; queries can use arrays.",
     message: "datatype text[] not supported",
     source: ["EMU"],
   },
@@ -110,7 +107,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "Types that cannot be stored: money, xml, inet, " +
       "ranges, bit, geometry, text search and others",
-    advice: "Use a type that can be stored; inet and others can still be used in expressions.",
+    advice: "Use another type; inet and others work in expressions.",
     message: "datatype money not supported",
     source: ["EMU"],
   },
@@ -118,8 +115,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-extension",
     action: Error,
     title: "Types of extensions: vector, citext, hstore, geometry and others",
-    advice: "There are no extensions: use a plain type (text for citext, jsonb for hstore) or " +
-      "another data store.",
+    advice: "Use a plain type (text for citext, jsonb for hstore) or another data store.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "inferred",
@@ -128,8 +124,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "extension-function",
     action: Error,
     title: "Functions of extensions: pgcrypto, pg_trgm, unaccent, PostGIS and others",
-    advice: "There are no extensions: compute the value in the application, or with " +
-      "gen_random_uuid(), md5() or sha256().",
+    advice: "Compute it in the application, or with gen_random_uuid(), md5() or sha256().",
     sqlState: "42883",
     source: ["EMU"],
     evidence: "inferred",
@@ -138,9 +133,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-user-defined",
     action: Error,
     title: "Column of a user-defined type",
-    advice:
-      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. A domain must " +
-      "be created by an earlier statement.",
+    advice: "Set the option `enums` to convert enums to text with a CHECK. Create a domain in an " +
+      "earlier statement.",
     sqlState: "42704",
     source: ["EMU"],
   },
@@ -148,16 +142,16 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-check",
     action: Rewrite,
     title: "Enum column, with the option `enums`",
-    advice: "Written as text with a CHECK of the labels, which is updated by ALTER TYPE. A wrong " +
-      "label then gives SQLSTATE 23514.",
+    advice: "Written as text with a CHECK of the labels, which ALTER TYPE updates. A wrong label " +
+      "is SQLSTATE 23514.",
     source: ["EMU"],
   },
   {
     id: "type-enum-order",
     action: Warn,
     title: "Order of an enum, with the option `enums`",
-    advice: "Text is ordered alphabetically. List the labels explicitly, such as s IN ('medium', " +
-      "'high') for s > 'low', and sort by array_position(ARRAY['low', 'medium', 'high'], s::text).",
+    advice: "Text is ordered alphabetically: write s IN ('medium', 'high') for s > 'low', and " +
+      "sort by array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -166,9 +160,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "Order of an enum in a statement that changes or stores something, with the option " +
       "`enums`",
-    advice:
-      "List the labels explicitly, such as s IN ('medium', 'high') for s > 'low', or compare " +
-      "array_position(ARRAY['low', 'medium', 'high'], s::text).",
+    advice: "List the labels, or compare array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -176,9 +168,9 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-change",
     action: Error,
     title: "Changes of an enum that cannot be translated, with the option `enums`",
-    advice: "Before the change, drop the objects that use the label or the type (view, index, " +
-      "CHECK, key), and create them again afterwards. Statements that PostgreSQL rejects (a " +
-      "type that exists, a type in use) are rejected too.",
+    advice:
+      "First drop the objects that use the label or the type (view, index, CHECK, key), and " +
+      "create them again afterwards. What PostgreSQL rejects is rejected too.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -186,7 +178,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-label",
     action: Error,
     title: "A value that is not a label of its enum, with the option `enums`",
-    advice: "PostgreSQL rejects it with 22P02: use one of the labels, or add the label first.",
+    advice: "PostgreSQL rejects it with 22P02: use a label, or add it first.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -194,7 +186,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-use",
     action: Error,
     title: "Enums in functions, domains, regtype and enum_range(), with the option `enums`",
-    advice: "Use text instead of the type, and list the labels where they are needed.",
+    advice: "Use text, and list the labels.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "inferred",
@@ -203,8 +195,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "create-type",
     action: Error,
     title: "CREATE TYPE and ALTER TYPE",
-    advice:
-      "Use text with CHECK (column IN (…)) instead of an enum, jsonb instead of a composite type.",
+    advice: "Use text with a CHECK instead of an enum, jsonb instead of a composite type.",
     message: "CREATE TYPE not supported",
     source: ["EMU"],
   },
@@ -220,7 +211,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "alter-domain",
     action: Error,
     title: "ALTER DOMAIN SET NOT NULL or ADD CONSTRAINT, DROP DOMAIN CASCADE",
-    advice: "Put the rule into a CHECK of each table; drop the columns before the domain.",
+    advice: "Put the rule into a CHECK of each table; drop the columns first.",
     sqlState: "0A000",
     source: ["EMU", "PROBE"],
   },
@@ -228,8 +219,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "numeric-precision",
     action: Warn,
     title: "numeric without precision",
-    advice: "Stored as numeric(18,6), which rounds silently: write the precision, or set the " +
-      "option `numeric`.",
+    advice: "Stored as numeric(18,6), which rounds silently: write it, or set the option " +
+      "`numeric`.",
     source: ["DT", "DSB"],
   },
   {
@@ -244,14 +235,14 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-length",
     action: Error,
     title: "varchar over 65,535 or char over 4,096 characters",
-    advice: "Use text, with a CHECK of the length where it matters.",
+    advice: "Use text, with a CHECK of the length.",
     source: ["DT"],
   },
   {
     id: "value-size",
     action: Warn,
     title: "Values over 1 MiB, rows over 2 MiB",
-    advice: "Keep large values in object storage, and their key in the row.",
+    advice: "Keep large values in object storage.",
     message: "datatype limit greater than 1048576 bytes not supported for jsonb",
     source: ["LIM", "Q"],
   },
@@ -259,8 +250,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "collation",
     action: Rewrite,
     title: "COLLATE",
-    advice:
-      "Omitted: the database uses the collation C. Sort by another collation in the application.",
+    advice: "Omitted: the database uses the collation C. Sort in the application.",
     message: "COLLATE clause not supported",
     source: ["LINT", "PROBE"],
   },

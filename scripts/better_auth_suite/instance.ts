@@ -6,7 +6,7 @@ import type { AuthConfig } from "../../auth/config/config.ts";
 import { createAuth, getInternals } from "../../auth/accounts/instance.ts";
 import * as builtIn from "../../auth/tables/schema.ts";
 import { describeAuthTables } from "../../cli/auth_schema/auth_table.ts";
-import { renderFile } from "../../cli/auth_schema/render_tables.ts";
+import { renderFile } from "../../cli/auth_schema/plan_auth_schema.ts";
 import { listCreateStatements } from "../../cli/schema_migration/create_statements.ts";
 import { findDeclaredObjects } from "../../cli/schema_migration/declared_objects.ts";
 import { openTarget } from "./targets.ts";

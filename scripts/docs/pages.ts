@@ -66,7 +66,6 @@ export const SECTIONS: readonly Section[] = [
       "reliability.md",
       "security.md",
       "decisions/architecture.md",
-      "decisions/speed.md",
       "decisions/package.md",
       "decisions/analysis.md",
     ],

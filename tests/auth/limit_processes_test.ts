@@ -9,7 +9,7 @@ import {
 import { sql } from "../../database/orm.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
 import { SECRET } from "./auth_database.ts";
 import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
@@ -39,11 +39,7 @@ Deno.test({
   fn: async () => {
     const unmute = setLogOutput(() => {});
     const server = await startPostgres();
-    const database: DatabaseConfig = {
-      provider: "serverless-pg",
-      connectionString: server.url,
-      instrument: false,
-    };
+    const database = getDirectConfig(server.url);
     try {
       const db = await getDrizzleClient(database);
       for (const statement of AUTH_MIGRATION_SQL.split("--> statement-breakpoint")) {

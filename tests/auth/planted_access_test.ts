@@ -26,6 +26,7 @@ import {
   PASSWORD,
 } from "./plugins/plugin_lab.ts";
 import { createSoftwareAuthenticator } from "./plugins/software_authenticator.ts";
+import { acmeProvider } from "./acme_provider.ts";
 
 /** What the mails of the instance hold. */
 const mails: Record<string, string> = {};
@@ -57,18 +58,7 @@ const CONFIG: Partial<AuthConfig> = {
   user: { changeEmail: { enabled: true } },
   account: { accountLinking: { allowDifferentEmails: true } },
   session: { cookieCache: { enabled: true } },
-  socialProviders: {
-    custom: [{
-      providerId: "acme",
-      clientId: "c",
-      clientSecret: "s",
-      options: {
-        authorizationUrl: "https://acme.example/authorize",
-        getToken: () => Promise.resolve({ accessToken: "t" }),
-        getUserInfo: () => Promise.resolve(profile),
-      },
-    }],
-  },
+  socialProviders: { custom: acmeProvider(() => profile) },
 };
 
 let opened: Promise<OpenPluginLab> | undefined;

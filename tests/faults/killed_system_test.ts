@@ -1,50 +1,25 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals } from "@std/assert";
-import {
-  applyPermissions,
-  type DatabaseConfig,
-  executeRows,
-  getDrizzleClient,
-} from "../../database/mod.ts";
+import { applyPermissions, executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { closeDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
+import { type EndedProgram, runAndKill } from "../support/kill.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills at many more moments. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PROCESS = new URL("./killed_process.ts", import.meta.url).pathname;
 const EXAMPLE = new URL("../../examples/notes/", import.meta.url);
 
-interface Killed {
-  wasKilled: boolean;
-  errors: string;
-}
-
-/** Starts the process and ends it with SIGKILL some time after so many lines. */
-async function runAndKill(args: readonly string[], lines: number, plusMs: number): Promise<Killed> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", PROCESS, ...args],
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const errors = new Response(child.stderr).text();
-  let seen = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    seen += text.split("\n").length - 1;
-    if (seen < lines || timer !== undefined) continue;
-    timer = setTimeout(() => {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // it ended in the meantime
-      }
-    }, plusMs);
-  }
-  const { signal } = await child.status;
-  clearTimeout(timer);
-  return { wasKilled: signal !== null, errors: await errors };
+/** Runs the process and kills it some time after so many lines. */
+function killAfterLines(
+  args: readonly string[],
+  lines: number,
+  plusMs: number,
+): Promise<EndedProgram> {
+  const isTime = (text: string) => text.split("\n").length > lines;
+  return runAndKill([PROCESS, ...args], plusMs, isTime);
 }
 
 /** Lets the process die before it gives a file its name; tells whether it did. */
@@ -80,21 +55,17 @@ Deno.test("applyPermissions() that was killed is finished by the next run, which
       : [[2, 0], [15, 0]] as const;
     for (const [lines, plusMs] of moments) {
       const connectionString = await postgres.createDatabase(`killed_${lines}_${plusMs}`);
-      const database: DatabaseConfig = {
-        provider: "serverless-pg",
-        connectionString,
-        instrument: false,
-      };
+      const database = getDirectConfig(connectionString);
       const db = await getDrizzleClient(database);
       for (let n = 0; n < TABLES; n++) await db.execute(sql.raw(`CREATE TABLE t${n} (id int)`));
       const config = { permissionsFolder: folder, database };
-      const { wasKilled, errors } = await runAndKill(
+      const { isKilled, errors } = await killAfterLines(
         ["permissions", JSON.stringify(config)],
         lines,
         plusMs,
       );
       assertEquals(errors, "");
-      if (wasKilled) killed++;
+      if (isKilled) killed++;
       const before = (await executeRows(db, GRANTS)).length;
       const result = await applyPermissions(config);
       assertEquals(result.errors, []);

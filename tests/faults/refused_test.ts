@@ -14,11 +14,12 @@ import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { openFaultLab } from "../support/fault_lab.ts";
 import { AWS_ENV, DATA_API } from "../support/fault_targets.ts";
 import { startNeonProxy } from "../support/neon_proxy.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { startRdsDataServer } from "../support/rds_data_server.ts";
 import { withEnv } from "../support/with_env.ts";
 import { neonConfig } from "@neondatabase/serverless";
 import postgres from "postgres";
+import { getAdminConfig, getCredentials } from "../support/distsql_server.ts";
 
 // the clients of AWS and Neon keep sockets open between tests
 const options = { sanitizeOps: false, sanitizeResources: false };
@@ -53,19 +54,7 @@ Deno.test(
   options,
   async () => {
     const server = await startDistSqlServer();
-    const { accessKeyId, secretAccessKey } = server.principal;
-    const env = {
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-      AWS_SESSION_TOKEN: undefined,
-    };
-    const config: DatabaseConfig = {
-      provider: "distsql",
-      endpoint: `localhost:${server.port}`,
-      region: server.region,
-      isAdmin: true,
-      ca: server.ca,
-    };
+    const config: DatabaseConfig = { ...getAdminConfig(server), instrument: true };
     const lab = openFaultLab();
     const { read, insert, insertTwo } = defineQueries(config);
     const refusals = () =>
@@ -76,7 +65,7 @@ Deno.test(
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     try {
-      await withEnv(env, async () => {
+      await withEnv(getCredentials(server), async () => {
         await (await getDrizzleClient(config)).execute(sql`CREATE TABLE ledger (n int)`);
         let rows = 0;
         for (const fault of ["too-many-connections", "connection-rate", "waking"] as const) {
@@ -195,11 +184,7 @@ Deno.test(
     const server = await startPostgres();
     const api = startRdsDataServer(server.url);
     const lab = openFaultLab();
-    const config: DatabaseConfig = {
-      provider: "serverless-pg",
-      connectionString: DATA_API,
-      instrument: false,
-    };
+    const config = getDirectConfig(DATA_API);
     const { insert, read } = defineQueries(config);
     try {
       await withEnv({ ...AWS_ENV, AWS_ENDPOINT_URL_RDS_DATA: api.url }, async () => {
@@ -249,11 +234,7 @@ Deno.test(
   options,
   async () => {
     const server = await startPostgres();
-    const config: DatabaseConfig = {
-      provider: "serverless-pg",
-      connectionString: server.url,
-      instrument: false,
-    };
+    const config = getDirectConfig(server.url);
     const lab = openFaultLab();
     try {
       const db = await getDrizzleClient(config);

@@ -15,8 +15,9 @@ import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { openFaultLab } from "../support/fault_lab.ts";
 import { AWS_ENV, DATA_API } from "../support/fault_targets.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
 import { withEnv } from "../support/with_env.ts";
+import { getAdminConfig, getCredentials } from "../support/distsql_server.ts";
 
 const rounds = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 30 : 1;
 // the clients of AWS and Neon keep sockets open between tests
@@ -33,11 +34,7 @@ Deno.test(
     const postgres = await startPostgres({ settings: DURABLE });
     const network = await startFaultyProxy(postgres.port);
     const lab = openFaultLab();
-    const config: DatabaseConfig = {
-      provider: "serverless-pg",
-      connectionString: `postgres://postgres@127.0.0.1:${network.port}/postgres`,
-      instrument: false,
-    };
+    const config = getDirectConfig(`postgres://postgres@127.0.0.1:${network.port}/postgres`);
     const { defineQuery } = createQueryFactory(() => getDrizzleClient(config));
     let tries = 0;
     const add = defineQuery(
@@ -214,23 +211,10 @@ Deno.test(
       backend: { url: postgres.url },
       now: () => Date.now() + offMs,
     });
-    const { accessKeyId, secretAccessKey } = server.principal;
-    const config: DatabaseConfig = {
-      provider: "distsql",
-      endpoint: `localhost:${server.port}`,
-      region: server.region,
-      isAdmin: true,
-      ca: server.ca,
-      instrument: false,
-    };
+    const config = getAdminConfig(server);
     const lab = openFaultLab();
-    const env = {
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-      AWS_SESSION_TOKEN: undefined,
-    };
     try {
-      await withEnv(env, async () => {
+      await withEnv(getCredentials(server), async () => {
         const select = async () =>
           await executeRows(await getDrizzleClient(config), sql`SELECT 1 AS one`);
         // the machine is 20 minutes behind the server: each token is older than its 15 minutes

@@ -11,12 +11,9 @@ import {
   IDEMPOTENCY_MIGRATION_SQL,
   removeExpiredRecords,
 } from "../../idempotency/mod.ts";
-import { setLogOutput } from "../../observability/mod.ts";
-import { startDistSqlServer } from "../../distsql/server/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
-import { startPostgres } from "../support/postgres.ts";
-import { withEnv } from "../support/with_env.ts";
+import { onEachEngine } from "../support/each_engine.ts";
 
 /** Sends duplicates of several requests at once. */
 async function raceOn(config: DatabaseConfig): Promise<void> {
@@ -59,29 +56,5 @@ Deno.test({
   name: "createTransactionStore() applies racing requests once where transactions read snapshots",
   sanitizeOps: false,
   sanitizeResources: false,
-  async fn(): Promise<void> {
-    const postgres = await startPostgres({
-      settings: ["default_transaction_isolation=repeatable read"],
-    });
-    const restore = setLogOutput(() => {});
-    try {
-      await raceOn({ provider: "serverless-pg", connectionString: postgres.url });
-      const server = await startDistSqlServer({
-        backend: { url: await postgres.createDatabase("distsql") },
-      });
-      const { accessKeyId, secretAccessKey } = server.principal;
-      const env = {
-        AWS_ACCESS_KEY_ID: accessKeyId,
-        AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        AWS_SESSION_TOKEN: undefined,
-      };
-      const { region, ca } = server;
-      const endpoint = `localhost:${server.port}`;
-      await withEnv(env, () => raceOn({ provider: "distsql", endpoint, region, ca, isAdmin: true }))
-        .finally(() => server.stop());
-    } finally {
-      restore();
-      await postgres.stop();
-    }
-  },
+  fn: () => onEachEngine((_name, config) => raceOn(config)),
 });

@@ -10,7 +10,7 @@ import {
 import { sql } from "../../database/orm.ts";
 import { configureJobs, createJobWorker, createNotifyDelivery, defineJob } from "../../jobs/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
 import { createJobsTable } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -19,11 +19,7 @@ const NEVER = { pollMs: 60_000 };
 
 const postgres = await startPostgres();
 const url = await postgres.createDatabase("notify");
-const enqueuing: DatabaseConfig = {
-  provider: "serverless-pg",
-  connectionString: url,
-  instrument: false,
-};
+const enqueuing = getDirectConfig(url);
 const working: DatabaseConfig = {
   ...enqueuing,
   connectionString: `${url}?application_name=worker`,

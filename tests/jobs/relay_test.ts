@@ -2,7 +2,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import * as z from "zod";
 import {
   closeDrizzleClient,
-  type DatabaseConfig,
   executeRows,
   getDrizzleClient,
   withTransaction,
@@ -30,7 +29,7 @@ import {
   createScheduleEvent,
 } from "../../testing/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
 import { createJobsTable, listRows, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -211,11 +210,7 @@ Deno.test("worker.start() enqueues schedules, removes old rows and adds the metr
 
 Deno.test("a schedule uses the time of the database, not that of the relay", async () => {
   const postgres = await startPostgres();
-  const config: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString: await postgres.createDatabase("schedules"),
-    instrument: false,
-  };
+  const config = getDirectConfig(await postgres.createDatabase("schedules"));
   const db = await getDrizzleClient(config);
   const { now } = Date;
   try {

@@ -2,7 +2,6 @@ import { assertEquals, assertRejects } from "@std/assert";
 import * as z from "zod";
 import {
   closeDrizzleClient,
-  type DatabaseConfig,
   executeRows,
   getDrizzleClient,
   withTransaction,
@@ -10,17 +9,13 @@ import {
 import { sql } from "../../database/orm.ts";
 import { TransactionMisuseError } from "../../errors/mod.ts";
 import { defineJob } from "../../jobs/mod.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../support/postgres.ts";
 import { countRoundTrips } from "../support/round_trips.ts";
 import { createJobsTable, listRows } from "./jobs_database.ts";
 
 const postgres = await startPostgres();
 const proxy = await countRoundTrips(await postgres.createDatabase("trips"));
-const database: DatabaseConfig = {
-  provider: "serverless-pg",
-  connectionString: proxy.url,
-  instrument: false,
-};
+const database = getDirectConfig(proxy.url);
 const db = await getDrizzleClient(database);
 await createJobsTable(db);
 await db.execute(sql`create table notes (id int primary key)`);

@@ -1,7 +1,8 @@
 import { assertEquals, assertGreater } from "@std/assert";
 import { startRestartablePostgres } from "../../bench/load/restartable_postgres.ts";
-import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
+import { getDirectConfig } from "../support/postgres.ts";
 
 /** What lies in the outage waits for one connection; the others go on. */
 const WORKERS = 8;
@@ -19,11 +20,7 @@ async function inTime<T>(
 
 Deno.test("getDrizzleClient() answers all who wait for a connection when the server restarts", async () => {
   const server = await startRestartablePostgres();
-  const config: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString: server.url,
-    instrument: false,
-  };
+  const config = getDirectConfig(server.url);
   try {
     const db = await getDrizzleClient(config);
     const pending: Set<number> = new Set();

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Invocation } from "../../observability/invocation.ts";
 import {
   currentInvocation,
   enterInvocation,
@@ -13,20 +12,10 @@ import {
   setLogOutput,
 } from "../../observability/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
-
-function newInvocation(correlationId = "c"): Invocation {
-  return new Invocation({
-    correlationId,
-    requestId: "r",
-    traceId: undefined,
-    operationName: "Test",
-    functionName: undefined,
-    coldStart: false,
-  });
-}
+import { createInvocation } from "../support/invocation.ts";
 
 Deno.test("enterInvocation() makes the invocation current below it and nowhere else", async () => {
-  const invocation = newInvocation();
+  const invocation = createInvocation();
   assertEquals(currentInvocation(), undefined);
   const result = await enterInvocation(
     invocation,
@@ -43,7 +32,7 @@ Deno.test("enterInvocation() makes the invocation current below it and nowhere e
 
 Deno.test("enterInvocation() writes everything in one write when the work ends", async () => {
   const { writes, lines } = await captureLogs(() =>
-    enterInvocation(newInvocation(), async () => {
+    enterInvocation(createInvocation(), async () => {
       for (let i = 0; i < 10; i++) logInfo(`line ${i}`);
       await Promise.resolve();
       metrics.addMetric("Notes", MetricUnit.Count, 1);
@@ -56,7 +45,7 @@ Deno.test("enterInvocation() writes also when the work throws", async () => {
   const { writes } = await captureLogs(() =>
     assertRejects(
       () =>
-        enterInvocation(newInvocation(), () => {
+        enterInvocation(createInvocation(), () => {
           logInfo("before");
           throw new TypeError("broken");
         }),
@@ -68,12 +57,12 @@ Deno.test("enterInvocation() writes also when the work throws", async () => {
 });
 
 Deno.test("enterInvocation() writes nothing for work that logs nothing", async () => {
-  assertEquals((await captureLogs(() => enterInvocation(newInvocation(), () => 1))).writes, []);
+  assertEquals((await captureLogs(() => enterInvocation(createInvocation(), () => 1))).writes, []);
 });
 
 Deno.test("enterInvocation() writes in between when an invocation logs very much", async () => {
   const { writes, lines } = await captureLogs(() =>
-    enterInvocation(newInvocation(), () => {
+    enterInvocation(createInvocation(), () => {
       for (let i = 0; i < 100; i++) logInfo("x".repeat(2000));
     })
   );
@@ -85,9 +74,12 @@ Deno.test("enterInvocation() keeps nested and interleaved invocations apart", as
   const { lines } = await captureLogs(() =>
     Promise.all(
       Array.from({ length: 100 }, (_, i) =>
-        enterInvocation(newInvocation(`c${i}`), async () => {
-          for (let turn = 0; turn < i % 7; turn++) await Promise.resolve();
-          await enterInvocation(newInvocation(`inner${i}`), () => logInfo("inner", { i }));
+        enterInvocation(createInvocation({ correlationId: `c${i}` }), async () => {
+          for (let turn = 0; turn < i % 7; turn++) {
+            await Promise.resolve();
+          }
+          await enterInvocation(createInvocation({ correlationId: `inner${i}` }), () =>
+            logInfo("inner", { i }));
           logInfo("outer", { i });
         })),
     )
@@ -105,7 +97,7 @@ Deno.test("what an invocation logs and measures after its end is written at once
     let goOn = (): void => {};
     const gate = new Promise<void>((resolve) => goOn = resolve);
     let late: Promise<void> | undefined;
-    await enterInvocation(newInvocation("first"), () => {
+    await enterInvocation(createInvocation({ correlationId: "first" }), () => {
       logInfo("in time");
       late = gate.then(() => {
         logInfo("late");
@@ -178,10 +170,10 @@ for (
 
 Deno.test("enterInvocation() ends at once where the work waits for nothing, and rejects where it throws at once", async () => {
   const { writes } = await captureLogs(async () => {
-    const result = enterInvocation(newInvocation(), () => logInfo("now"));
+    const result = enterInvocation(createInvocation(), () => logInfo("now"));
     assertEquals(result instanceof Promise, true);
     await assertRejects(() =>
-      enterInvocation(newInvocation(), () => {
+      enterInvocation(createInvocation(), () => {
         throw new TypeError("at once");
       }), TypeError);
     await result;
@@ -194,14 +186,14 @@ Deno.test("enterInvocation() waits for what is no promise but can be awaited, su
     then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1),
   };
   assertEquals(
-    await enterInvocation(newInvocation(), () => query as unknown as Promise<number>),
+    await enterInvocation(createInvocation(), () => query as unknown as Promise<number>),
     7,
   );
 });
 
 Deno.test("runOutsideInvocation() leaves the invocation, also for what begins there, and comes back to it", async () => {
   const seen: unknown[] = [];
-  await enterInvocation(newInvocation("inside"), async () => {
+  await enterInvocation(createInvocation({ correlationId: "inside" }), async () => {
     const timer = runOutsideInvocation(() => {
       seen.push(currentInvocation());
       return new Promise<void>((resolve) =>
@@ -222,7 +214,8 @@ Deno.test("runOutsideInvocation() leaves the invocation, also for what begins th
 });
 
 Deno.test("resumeInvocation() runs as part of an invocation from anywhere", async () => {
-  const first = newInvocation("first"), second = newInvocation("second");
+  const first = createInvocation({ correlationId: "first" }),
+    second = createInvocation({ correlationId: "second" });
   await enterInvocation(first, () =>
     enterInvocation(second, () => {
       assertEquals(resumeInvocation(first, currentInvocation), first);
@@ -234,7 +227,7 @@ Deno.test("resumeInvocation() runs as part of an invocation from anywhere", asyn
 });
 
 Deno.test("expire() notifies each waiter once, and aborts the requested signal", () => {
-  const invocation = newInvocation();
+  const invocation = createInvocation();
   const told: string[] = [];
   invocation.onDeadline(() => told.push("first"));
   const forget = invocation.onDeadline(() => told.push("forgotten"));
@@ -246,5 +239,5 @@ Deno.test("expire() notifies each waiter once, and aborts the requested signal",
   invocation.expire();
   invocation.expire();
   assertEquals([told, invocation.abort.signal.aborted], [["first", "last"], true]);
-  newInvocation().expire();
+  createInvocation().expire();
 });

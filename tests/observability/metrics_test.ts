@@ -1,22 +1,11 @@
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
-import { Invocation } from "../../observability/invocation.ts";
 import { enterInvocation } from "../../observability/invocation_context.ts";
 import { metrics, MetricUnit } from "../../observability/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
+import { createInvocation } from "../support/invocation.ts";
 
 const { Count, Milliseconds } = MetricUnit;
-
-function newInvocation(): Invocation {
-  return new Invocation({
-    correlationId: "c",
-    requestId: "r",
-    traceId: undefined,
-    operationName: "Test",
-    functionName: undefined,
-    coldStart: false,
-  });
-}
 
 /**
  * Holds a document against CloudWatch's "Embedded metric format specification": its schema, and the limits that are
@@ -55,7 +44,7 @@ function checkDocument(document: LogLine): void {
 }
 
 async function getDocuments(fn: () => void): Promise<LogLine[]> {
-  const { lines } = await captureLogs(() => enterInvocation(newInvocation(), fn));
+  const { lines } = await captureLogs(() => enterInvocation(createInvocation(), fn));
   for (const line of lines) checkDocument(line);
   return lines;
 }
@@ -119,7 +108,7 @@ Deno.test("metrics are left out when METRICS_DISABLED is true, inside and outsid
   await withEnv({ METRICS_DISABLED: "true" }, async () => {
     const { lines } = await captureLogs(async () => {
       metrics.addMetric("Outside", Count, 1);
-      await enterInvocation(newInvocation(), () => metrics.addMetric("Inside", Count, 1));
+      await enterInvocation(createInvocation(), () => metrics.addMetric("Inside", Count, 1));
     });
     assertEquals(lines, []);
   });
@@ -199,7 +188,7 @@ Deno.test("metrics.addMetric() leaves a value out that is not finite, with a war
     ]
   ) {
     const { lines } = await captureLogs(() =>
-      enterInvocation(newInvocation(), () => metrics.addMetric("A", Count, value))
+      enterInvocation(createInvocation(), () => metrics.addMetric("A", Count, value))
     );
     assertEquals(lines.map((line) => [line.level, line.metric, line.value]), [[
       "WARN",
@@ -245,7 +234,7 @@ const BAD_DIMENSIONS: unknown[][] = [
 ];
 
 Deno.test("metrics refuse a dimension whose name or value is none", async () => {
-  await enterInvocation(newInvocation(), () => {
+  await enterInvocation(createInvocation(), () => {
     for (const [name, value] of BAD_DIMENSIONS) {
       const dimensions = { [name as string]: value as string };
       assertThrows(
@@ -287,7 +276,7 @@ Deno.test("metrics.addDimension() outside of an invocation says what to do inste
 Deno.test("metrics write one line for each document, for any names and values", async () => {
   const hostile = 'x\n{"_aws":{}}\u001b[2J"';
   const { writes } = await captureLogs(() =>
-    enterInvocation(newInvocation(), () => {
+    enterInvocation(createInvocation(), () => {
       metrics.addMetricsWithDimensions({ [hostile]: hostile, ["__proto__"]: "p" }, [[
         "A",
         Count,

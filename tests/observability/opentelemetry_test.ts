@@ -7,7 +7,6 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { Invocation } from "../../observability/invocation.ts";
 import { enterInvocation } from "../../observability/invocation_context.ts";
 import {
   addAnnotation,
@@ -17,20 +16,12 @@ import {
   startSpan,
   withSpan,
 } from "../../observability/mod.ts";
+import { createInvocation } from "../support/invocation.ts";
 
 const VALUE = "value-4711@example.com";
 
-const START = {
-  correlationId: "c",
-  requestId: "r",
-  traceId: undefined,
-  operationName: "Test",
-  functionName: undefined,
-  coldStart: false,
-};
-
 function inInvocation<T>(fn: () => T | Promise<T>): Promise<T> {
-  return enterInvocation(new Invocation(START), fn);
+  return enterInvocation(createInvocation(), fn);
 }
 
 /** Runs with OpenTelemetry's own SDK registered, and gives what it exported. */
@@ -122,7 +113,7 @@ Deno.test("a span of the package is a child of the OpenTelemetry span that is ac
           parentSpanId: "00f067aa0ba902b7",
         };
         await enterInvocation(
-          new Invocation({ ...START, ...caller }),
+          createInvocation(caller),
           () => withSpan("ours", () => {}),
         );
         theirs.end();
@@ -155,7 +146,7 @@ Deno.test("spans are plain objects when no provider is registered, and after it 
 Deno.test("the first span of a request goes on with the caller's trace and its sampling decision", async () => {
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736", parentSpanId = "00f067aa0ba902b7";
   for (const sampled of [true, false, undefined]) {
-    const invocation = new Invocation({ ...START, traceId, parentSpanId, sampled });
+    const invocation = createInvocation({ traceId, parentSpanId, sampled });
     let ours: Span | undefined;
     const exported = await exportedBy(() =>
       enterInvocation(invocation, () => withSpan("work", (span) => void (ours = span)))

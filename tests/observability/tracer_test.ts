@@ -8,7 +8,6 @@ import {
   assertThrows,
 } from "@std/assert";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { Invocation } from "../../observability/invocation.ts";
 import { enterInvocation } from "../../observability/invocation_context.ts";
 import {
   addAnnotation,
@@ -20,19 +19,10 @@ import {
   withSpan,
 } from "../../observability/mod.ts";
 import { withSteppedClock } from "../support/step_clock.ts";
+import { createInvocation } from "../support/invocation.ts";
 
 function inInvocation<T>(fn: () => T | Promise<T>, traceId?: string): Promise<T> {
-  return enterInvocation(
-    new Invocation({
-      correlationId: "c",
-      requestId: "r",
-      traceId,
-      operationName: "Test",
-      functionName: undefined,
-      coldStart: false,
-    }),
-    fn,
-  );
+  return enterInvocation(createInvocation({ traceId }), fn);
 }
 
 async function getSpans(fn: () => unknown): Promise<Span[]> {

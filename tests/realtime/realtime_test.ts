@@ -15,7 +15,7 @@ import {
   UnauthorizedError,
   UserStatus,
 } from "../../mod.ts";
-import { closeDrizzleClient, getDrizzleClient, sanitizeForDistSql } from "../../database/mod.ts";
+import { getDrizzleClient, sanitizeForDistSql } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../../errors/mod.ts";
 import { getRequiredEnv } from "../../env/mod.ts";
@@ -28,9 +28,9 @@ import {
   createPublisher,
   SUBSCRIPTION_MIGRATION_SQL,
 } from "../../realtime/mod.ts";
-import { startDistSqlServer } from "../../distsql/server/mod.ts";
 import { createLambdaContext, createRestApiEvent, createTestDatabase } from "../../testing/mod.ts";
 import { withEnv } from "../support/with_env.ts";
+import { withDistSqlServer } from "../support/distsql_server.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 const database = await createTestDatabase();
@@ -317,53 +317,32 @@ Deno.test({
   name: "createConnectionStore() works on the distributed engine, whose migration is translated",
   sanitizeOps: false,
   sanitizeResources: false,
-  async fn(): Promise<void> {
-    const engine = await startDistSqlServer();
-    const { accessKeyId, secretAccessKey } = engine.principal;
-    const { region, ca, port } = engine;
-    const config = {
-      provider: "distsql",
-      endpoint: `localhost:${port}`,
-      region,
-      ca,
-      isAdmin: true,
-    } as const;
-    const env = {
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-      AWS_SESSION_TOKEN: undefined,
-    };
-    try {
-      await withEnv(env, async () => {
-        const db = await getDrizzleClient(config);
-        for (const statement of SUBSCRIPTION_MIGRATION_SQL.split("--> statement-breakpoint")) {
-          await db.execute(sql.raw(sanitizeForDistSql(statement)!));
-        }
-        const store = createConnectionStore(() => db);
-        await store.subscribe("a", "t1", "t2");
-        await store.subscribe("b", "t1");
-        assertEquals(await store.list("t1", { limit: 10 }), ["a", "b"]);
-        const ticketing = createConnectionTickets(() => db);
-        const ticket = await ticketing.createConnectionTicket(ADA);
-        const event = createRestApiEvent({ query: { ticket } });
-        assertEquals(await ticketing.authenticate(event), { userId: "ada" });
-        await assertRejects(async () => await ticketing.authenticate(event), UnauthorizedError);
-        assertEquals(await store.findTopics("a", "t2"), ["t2"]);
-        await store.unsubscribe("b", "t1");
-        assertEquals(await store.list("t1", { limit: 10 }), ["a"]);
-        await db.execute(sql`UPDATE websocket_subscriptions SET expires_at = now()`);
-        assertEquals(await store.removeExpired(), 2);
-        const topics = Array.from({ length: 1600 }, (_, index) => `many${index}`);
-        for (const id of ["c", "d"]) await store.subscribe(id, ...topics);
-        // more rows than one transaction of the engine may change
-        await store.remove("c", "d");
-        assertEquals(await store.list("many7", { limit: 10 }), []);
-        await closeDrizzleClient(config);
-      });
-    } finally {
-      await engine.stop();
-    }
-  },
+  fn: () =>
+    withDistSqlServer({}, async (config) => {
+      const db = await getDrizzleClient(config);
+      for (const statement of SUBSCRIPTION_MIGRATION_SQL.split("--> statement-breakpoint")) {
+        await db.execute(sql.raw(sanitizeForDistSql(statement)!));
+      }
+      const store = createConnectionStore(() => db);
+      await store.subscribe("a", "t1", "t2");
+      await store.subscribe("b", "t1");
+      assertEquals(await store.list("t1", { limit: 10 }), ["a", "b"]);
+      const ticketing = createConnectionTickets(() => db);
+      const ticket = await ticketing.createConnectionTicket(ADA);
+      const event = createRestApiEvent({ query: { ticket } });
+      assertEquals(await ticketing.authenticate(event), { userId: "ada" });
+      await assertRejects(async () => await ticketing.authenticate(event), UnauthorizedError);
+      assertEquals(await store.findTopics("a", "t2"), ["t2"]);
+      await store.unsubscribe("b", "t1");
+      assertEquals(await store.list("t1", { limit: 10 }), ["a"]);
+      await db.execute(sql`UPDATE websocket_subscriptions SET expires_at = now()`);
+      assertEquals(await store.removeExpired(), 2);
+      const topics = Array.from({ length: 1600 }, (_, index) => `many${index}`);
+      for (const id of ["c", "d"]) await store.subscribe(id, ...topics);
+      // more rows than one transaction of the engine may change
+      await store.remove("c", "d");
+      assertEquals(await store.list("many7", { limit: 10 }), []);
+    }),
 });
 
 Deno.test("createConnectionStore() and createPublisher() refuse invalid options, names and messages", async () => {

@@ -1,16 +1,15 @@
 import postgres from "postgres";
 import type { Clock } from "../../core/async/clock.ts";
-import { closeDrizzleClient } from "../../database/providers/client.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 import {
   type MigrateConfig,
   type MigrateResult,
   runMigrations,
 } from "../../database/migrations/run.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../distsql/server/server.ts";
+import type { DistSqlServer } from "../../distsql/server/server.ts";
 import { startPostgres } from "./postgres.ts";
-import { withEnv } from "./with_env.ts";
 import { withTempFolder } from "./temp_folder.ts";
+import { withDistSqlServer } from "./distsql_server.ts";
 
 /** The provider's stand-in over a real PostgreSQL, and a plain database beside it. */
 export interface DistSqlLab {
@@ -67,20 +66,9 @@ export async function withDistSqlLab(test: (lab: DistSqlLab) => Promise<void>): 
   const options = { max: 1, onnotice: () => {}, prepare: false };
   const native = postgres(await databases.createDatabase("native"), options);
   const backing = postgres(databases.url, options);
-  const server = await startDistSqlServer({ backend: { url: databases.url } });
-  const { accessKeyId, secretAccessKey } = server.principal;
-  const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
-  await withEnv({ ...credentials, AWS_SESSION_TOKEN: undefined }, async () => {
-    const config: DatabaseConfig = {
-      provider: "distsql",
-      endpoint: `localhost:${server.port}`,
-      region: server.region,
-      isAdmin: true,
-      ca: server.ca,
-      instrument: false,
-    };
-    try {
-      await test({
+  try {
+    await withDistSqlServer({ backend: { url: databases.url } }, (config, server) =>
+      test({
         server,
         config,
         backing,
@@ -90,13 +78,10 @@ export async function withDistSqlLab(test: (lab: DistSqlLab) => Promise<void>): 
           await clearDatabase(native);
           await clearDatabase(backing);
         },
-      });
-    } finally {
-      await closeDrizzleClient(config);
-      await native.end();
-      await backing.end();
-      await server.stop();
-      await databases.stop();
-    }
-  });
+      }));
+  } finally {
+    await native.end();
+    await backing.end();
+    await databases.stop();
+  }
 }

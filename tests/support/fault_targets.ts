@@ -7,6 +7,7 @@ import { startNeonProxy } from "./neon_proxy.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { startRdsDataServer } from "./rds_data_server.ts";
 import { withEnv } from "./with_env.ts";
+import { getAdminConfig, getCredentials } from "./distsql_server.ts";
 
 /** A database of a provider behind a network that can be made worse. */
 export interface FaultTarget {
@@ -136,23 +137,13 @@ async function withDistSql(
   use: (target: FaultTarget) => Promise<void>,
 ): Promise<void> {
   const server = await startDistSqlServer({ backend: { url: postgres.url } });
-  const { accessKeyId, secretAccessKey } = server.principal;
   try {
-    await withEnv(
-      {
-        AWS_ACCESS_KEY_ID: accessKeyId,
-        AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        AWS_SESSION_TOKEN: undefined,
-      },
-      () =>
-        run("distsql", server.port, use, (port) => ({
-          provider: "distsql",
-          endpoint: `localhost:${port}`,
-          region: server.region,
-          isAdmin: true,
-          ca: server.ca,
-        })),
-    );
+    await withEnv(getCredentials(server), () =>
+      run("distsql", server.port, use, (port) => ({
+        ...getAdminConfig(server),
+        endpoint: `localhost:${port}`,
+        instrument: true,
+      })));
   } finally {
     await server.stop();
   }

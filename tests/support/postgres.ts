@@ -6,6 +6,7 @@ import {
   SERVER_USER,
 } from "./postgres_files.ts";
 import { freePort } from "./free_port.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 
 /** A PostgreSQL server that belongs to a test. */
 export interface TestPostgres {
@@ -17,6 +18,13 @@ export interface TestPostgres {
   createDatabase(name: string, template?: string): Promise<string>;
   /** Ends the server by its own process id and removes its files. */
   stop(): Promise<void>;
+}
+
+/** Returns how a client connects to a database directly, without metrics. */
+export function getDirectConfig(
+  connectionString: string,
+): Extract<DatabaseConfig, { provider: "serverless-pg" }> {
+  return { provider: "serverless-pg", connectionString, instrument: false };
 }
 
 /** Options of {@link startPostgres}. */

@@ -14,6 +14,7 @@ import { startNeonProxy } from "./neon_proxy.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { startTransactionPooler } from "./transaction_pooler.ts";
 import { startRdsDataServer } from "./rds_data_server.ts";
+import { getAdminConfig, getCredentials } from "./distsql_server.ts";
 
 /** A database of a provider. */
 export interface ProviderTarget {
@@ -69,11 +70,8 @@ async function startProviders(): Promise<ProviderLab> {
     pipelineConnect: false,
     forceDisablePgSSL: true,
   });
-  const { accessKeyId, secretAccessKey } = distsql.principal;
   const restoreEnv = setEnv({
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_SESSION_TOKEN: undefined,
+    ...getCredentials(distsql),
     AWS_ENDPOINT_URL_RDS_DATA: dataApi.url,
   });
   const direct = await postgres.createDatabase("direct");
@@ -105,17 +103,7 @@ async function startProviders(): Promise<ProviderLab> {
       name: "data-api",
       config: { provider: "serverless-pg", connectionString: DATA_API, instrument: false },
     },
-    {
-      name: "distsql",
-      config: {
-        provider: "distsql",
-        endpoint: `localhost:${distsql.port}`,
-        region: distsql.region,
-        isAdmin: true,
-        ca: distsql.ca,
-        instrument: false,
-      },
-    },
+    { name: "distsql", config: getAdminConfig(distsql) },
   ];
   return {
     postgres,

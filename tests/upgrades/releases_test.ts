@@ -13,8 +13,9 @@ import { sql } from "../../database/orm.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { getDirectConfig, startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { withEnv } from "../support/with_env.ts";
+import { getAdminConfig, getCredentials } from "../support/distsql_server.ts";
 
 /** What `scripts/release_fixtures.ts` wrote about a release. */
 interface Release {
@@ -116,11 +117,7 @@ for (const version of versions) {
           instrument: false,
         };
         const connectionString = await postgres.createDatabase("serverless");
-        const serverless: DatabaseConfig = {
-          provider: "serverless-pg",
-          connectionString,
-          instrument: false,
-        };
+        const serverless = getDirectConfig(connectionString);
         for (const database of [embedded, serverless]) {
           await restore(database, `${read.folder}databases/${database.provider}.sql`);
           await readsDatabase(read, database);
@@ -128,25 +125,11 @@ for (const version of versions) {
         }
 
         const url = await postgres.createDatabase("distsql");
-        const backend: DatabaseConfig = {
-          provider: "serverless-pg",
-          connectionString: url,
-          instrument: false,
-        };
+        const backend = getDirectConfig(url);
         const server = await startDistSqlServer({ backend: { url } });
-        const database: DatabaseConfig = {
-          provider: "distsql",
-          endpoint: `localhost:${server.port}`,
-          region: server.region,
-          isAdmin: true,
-          ca: server.ca,
-          instrument: false,
-        };
-        const { accessKeyId, secretAccessKey } = server.principal;
+        const database = getAdminConfig(server);
         await withEnv({
-          AWS_ACCESS_KEY_ID: accessKeyId,
-          AWS_SECRET_ACCESS_KEY: secretAccessKey,
-          AWS_SESSION_TOKEN: undefined,
+          ...getCredentials(server),
           AWS_ACCOUNT_ID: "123456789012",
           RESOURCE_PREFIX: "notes-dev",
         }, async () => {

@@ -5,6 +5,7 @@ import { type AuthConfig, type BetterAuthInstance, createAuth } from "../../../a
 import { getInternals } from "../../../auth/accounts/instance.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";
+import { acmeProvider } from "../acme_provider.ts";
 
 const { db, pglite, reset } = await openAuthDatabase();
 Deno.test.beforeEach(reset);
@@ -37,18 +38,7 @@ const config: AuthConfig = {
     magicLink({ sendMagicLink: ({ token }) => void (sent.magic = token) }),
     emailOTP({ sendVerificationOTP: ({ otp }) => Promise.resolve(void (sent.otp = otp)) }),
   ],
-  socialProviders: {
-    custom: [{
-      providerId: "acme",
-      clientId: "c",
-      clientSecret: "s",
-      options: {
-        authorizationUrl: "https://acme.example/authorize",
-        getToken: () => Promise.resolve({ accessToken: "t" }),
-        getUserInfo: () => Promise.resolve(profile),
-      },
-    }],
-  },
+  socialProviders: { custom: acmeProvider(() => profile) },
 };
 const auth = createAuth(db, config);
 

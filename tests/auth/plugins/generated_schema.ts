@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { type AuthTable, describeAuthTables } from "../../../cli/auth_schema/auth_table.ts";
-import { renderFile } from "../../../cli/auth_schema/render_tables.ts";
+import { renderFile } from "../../../cli/auth_schema/plan_auth_schema.ts";
 import { listCreateStatements } from "../../../cli/schema_migration/create_statements.ts";
 import { findDeclaredObjects } from "../../../cli/schema_migration/declared_objects.ts";
 

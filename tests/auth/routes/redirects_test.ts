@@ -8,6 +8,7 @@ import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";
 import { testSeed } from "../../support/seed.ts";
 import { createRandom } from "../../support/random.ts";
+import { acmeProvider } from "../acme_provider.ts";
 
 const BASE = "https://api.example.com";
 const ORIGINS = [BASE, "https://app.example.com"];
@@ -32,17 +33,12 @@ const CONFIG: AuthConfig = {
   plugins: [magicLink({ sendMagicLink: ({ url }) => void links.push(url) })],
   socialProviders: {
     github: { clientId: "c", clientSecret: "s" },
-    custom: [{
-      providerId: "acme",
-      clientId: "c",
-      clientSecret: "s",
-      options: {
-        authorizationUrl: "https://acme.example/authorize",
-        getToken: () => Promise.resolve({ accessToken: "t" }),
-        getUserInfo: () =>
-          Promise.resolve({ id: "1", email: "ada@acme.example", emailVerified: true, name: "A" }),
-      },
-    }],
+    custom: acmeProvider(() => ({
+      id: "1",
+      email: "ada@acme.example",
+      emailVerified: true,
+      name: "A",
+    })),
   },
 };
 const auth = createAuth(db, CONFIG);

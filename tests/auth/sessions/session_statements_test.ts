@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { resolveApiKeyOptions } from "../../../auth/keys/api_key_options.ts";
 import { changesKey, findApiKey, writeApiKeyUse } from "../../../auth/keys/api_key_statements.ts";
 import type { ApiKeyRow, UsagePlan } from "../../../auth/keys/api_key_usage.ts";
-import { resolveSchema } from "../../../auth/config/resolve_schema.ts";
+import { resolveSchema } from "../../../auth/config/resolve_config.ts";
 import {
   AUTH_SCHEMA_MAPPING,
   AUTH_SESSION_COLUMNS,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import * as z from "zod";
 import * as core from "zod/v4/core";
 import * as mini from "zod/mini";
-import { writeSchemaParser } from "../../../cli/build/precompile/schema_module.ts";
+import { writeSchemaParser } from "../../../cli/build/precompile/compile_schemas.ts";
 import {
   ASK_ZOD,
   countCodePoints,

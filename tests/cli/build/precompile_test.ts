@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { join } from "node:path";
 import * as z from "zod";
 import type { $ZodType } from "zod/v4/core";
-import { writeSchemaModule } from "../../../cli/build/precompile/schema_module.ts";
+import { writeSchemaModule } from "../../../cli/build/precompile/compile_schemas.ts";
 import { LOADER, RUNTIME } from "../../../cli/build/precompile/specifiers.ts";
 import {
   ASK_ZOD,

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { CHECKOUT, writeTestProject } from "./project.ts";
+import { withEnv } from "../../support/with_env.ts";
 
 /** Speaks what Deno asks a registry of `jsr:` packages, and gives the checkout as the package. */
 async function startRegistry(): Promise<{ url: string; stop(): Promise<void> }> {
@@ -115,26 +116,24 @@ export const handler = defineApiHandler({ querySchema: z.object({ n: z.coerce.nu
 );
 `,
   });
-  const before = { JSR_URL: Deno.env.get("JSR_URL"), DENO_DIR: Deno.env.get("DENO_DIR") };
   try {
-    Deno.env.set("JSR_URL", registry.url);
-    Deno.env.set("DENO_DIR", cache);
-    const { exitCode, stdout, stderr } = await project.build("--json");
-    assertEquals(exitCode, 0, stdout + stderr);
-    const functions: { name: string; packages: { name: string }[] }[] =
-      JSON.parse(stdout).functions;
-    assertEquals(functions.map(({ name, packages }) => [name, packages.map((each) => each.name)]), [
-      ["Health", ["@trellis/fn", "(own code)"]],
-      ["Notes", ["@trellis/fn", "drizzle-orm", "postgres", "zod", "(own code)"]],
-    ]);
-    const { answer, logged } = await project.call("Health");
-    assertEquals([answer.statusCode, answer.body], [200, '{"n":1}']);
-    assertStringIncludes(logged, '"operation":"health"');
+    await withEnv({ JSR_URL: registry.url, DENO_DIR: cache }, async () => {
+      const { exitCode, stdout, stderr } = await project.build("--json");
+      assertEquals(exitCode, 0, stdout + stderr);
+      const functions: { name: string; packages: { name: string }[] }[] =
+        JSON.parse(stdout).functions;
+      assertEquals(
+        functions.map(({ name, packages }) => [name, packages.map((each) => each.name)]),
+        [
+          ["Health", ["@trellis/fn", "(own code)"]],
+          ["Notes", ["@trellis/fn", "drizzle-orm", "postgres", "zod", "(own code)"]],
+        ],
+      );
+      const { answer, logged } = await project.call("Health");
+      assertEquals([answer.statusCode, answer.body], [200, '{"n":1}']);
+      assertStringIncludes(logged, '"operation":"health"');
+    });
   } finally {
-    for (const [name, value] of Object.entries(before)) {
-      if (value === undefined) Deno.env.delete(name);
-      else Deno.env.set(name, value);
-    }
     await registry.stop();
     await project.remove();
     await Deno.remove(cache, { recursive: true });

@@ -5,7 +5,7 @@ import { dbApplyPermissions } from "../../../cli/commands/db_apply_permissions.t
 import { checkPermissionsFresh } from "../../../cli/commands/check_permissions_fresh.ts";
 import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
 import { applyPermissions, type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { runAll } from "../database/clone_support.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
@@ -28,11 +28,7 @@ interface TestProject {
 async function withProject(test: (project: TestProject) => Promise<void>): Promise<void> {
   const root = await Deno.makeTempDir();
   const postgres = await startPostgres();
-  const database: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString: postgres.url,
-    instrument: false,
-  };
+  const database = getDirectConfig(postgres.url);
   const project: TestProject = {
     root,
     postgres,

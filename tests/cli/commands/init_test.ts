@@ -4,6 +4,7 @@ import { init } from "../../../cli/commands/init.ts";
 import type { CliOptions } from "../../../cli/run_cli.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
+import { withEnv } from "../../support/with_env.ts";
 
 const run = (args: string[], cwd: string, options: Partial<CliOptions> = {}) =>
   runInProcess(["init", ...args], { commands: [init], cwd, ...options });
@@ -123,12 +124,9 @@ Deno.test("init names the package manager that runs it", async () => {
       "bun run check",
     ],
   ];
-  const before = Deno.env.get("npm_config_user_agent");
-  try {
-    for (const [userAgent, next, script] of cases) {
-      if (userAgent === undefined) Deno.env.delete("npm_config_user_agent");
-      else Deno.env.set("npm_config_user_agent", userAgent);
-      await withTempFolder({}, async (cwd) => {
+  for (const [userAgent, next, script] of cases) {
+    await withEnv({ npm_config_user_agent: userAgent }, () =>
+      withTempFolder({}, async (cwd) => {
         const { stdout } = await run(["--runtime", "node", "--ci", "--json"], cwd);
         assertEquals(JSON.parse(stdout).next, next);
         const { scripts } = JSON.parse(await Deno.readTextFile(join(cwd, "package.json")));
@@ -139,11 +137,7 @@ Deno.test("init names the package manager that runs it", async () => {
         const locked = manager === "npm" ? "npm ci\n" : `&& ${manager} install --`;
         assertEquals(workflow.includes(locked), true, workflow);
         assertMatch(await Deno.readTextFile(join(cwd, ".gitignore")), /^\.pnp\.\*\n\.yarn\/\*\n/m);
-      });
-    }
-  } finally {
-    if (before === undefined) Deno.env.delete("npm_config_user_agent");
-    else Deno.env.set("npm_config_user_agent", before);
+      }));
   }
 });
 

@@ -13,7 +13,7 @@ import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { createJobWorker, defineJob } from "../../../jobs/mod.ts";
 import { createJobsTable } from "../../jobs/jobs_database.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
@@ -30,11 +30,7 @@ const ABSENT = "00000000-0000-4000-8000-000000000000";
 
 Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
   const postgres = await startPostgres();
-  const database = {
-    provider: "serverless-pg",
-    connectionString: await postgres.createDatabase("jobs"),
-    instrument: false,
-  } as const;
+  const database = getDirectConfig(await postgres.createDatabase("jobs"));
   const root = await Deno.makeTempDir();
   const run = (...args: string[]): Promise<CliResult> =>
     runInProcess(["jobs", ...args], { commands: COMMANDS, cwd: root });

@@ -11,7 +11,7 @@ import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
 import { createJobWorker } from "../../../jobs/mod.ts";
 import { defineWorkflow } from "../../../workflows/mod.ts";
 import { createWorkflowTables } from "../../workflows/workflow_world.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
@@ -30,11 +30,7 @@ export const other = 1;
 
 Deno.test("trellis workflows lists, shows, retries, replays and cancels workflows", async () => {
   const postgres = await startPostgres();
-  const database = {
-    provider: "serverless-pg",
-    connectionString: await postgres.createDatabase("workflows"),
-    instrument: false,
-  } as const;
+  const database = getDirectConfig(await postgres.createDatabase("workflows"));
   const root = await Deno.makeTempDir();
   const run = (...args: string[]): Promise<CliResult> =>
     runInProcess(["workflows", ...args], { commands: COMMANDS, cwd: root });

@@ -13,6 +13,7 @@ import { sql } from "../../../database/orm.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
+import { getAdminConfig } from "../../support/distsql_server.ts";
 
 /** A folder without a project, for commands that need none. */
 export const NO_PROJECT: string = fileURLToPath(new URL("../../support", import.meta.url));
@@ -110,17 +111,11 @@ export async function startStandIn(url: string): Promise<StandIn> {
   const folder = await Deno.makeTempDir();
   const caFile = `${folder}/ca.pem`;
   await Deno.writeTextFile(caFile, server.ca);
-  const endpoint = `localhost:${server.port}`;
+  const config = getAdminConfig(server);
+  const endpoint = config.endpoint!;
   return {
     server,
-    config: {
-      provider: "distsql",
-      endpoint,
-      region: server.region,
-      isAdmin: true,
-      ca: server.ca,
-      instrument: false,
-    },
+    config,
     env: {
       AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
       AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,

@@ -9,11 +9,9 @@ import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/deci
 import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
 import { closeDrizzleClient, type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
 import type { MigrateConfig } from "../../../database/migrations/run.ts";
-import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
-import { withEnv } from "../../support/with_env.ts";
 import { type KillPhase, runKilled, startKillingProxy } from "../../jobs/killing_proxy.ts";
 import {
   buildSchema,
@@ -32,6 +30,7 @@ import {
   ROWS,
   withLab,
 } from "./rollback_lab.ts";
+import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills at every message. */
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -48,26 +47,10 @@ async function withTarget(
   work: (target: Target, port: number) => Promise<void>,
 ): Promise<void> {
   if (!isDistributed) return await work(target, Number(new URL(url).port));
-  const server = await startDistSqlServer({ backend: { url } });
-  const database: DatabaseConfig = {
-    provider: "distsql",
-    endpoint: `localhost:${server.port}`,
-    region: server.region,
-    isAdmin: true,
-    ca: server.ca,
-    instrument: false,
-  };
-  const { accessKeyId, secretAccessKey } = server.principal;
-  const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
-  try {
-    await withEnv(
-      credentials,
-      () => work({ ...target, database, lockTtlSeconds: 0.3 }, server.port),
-    );
-  } finally {
-    await closeDrizzleClient(database);
-    await server.stop();
-  }
+  await withDistSqlServer(
+    { backend: { url } },
+    (database, { port }) => work({ ...target, database, lockTtlSeconds: 0.3 }, port),
+  );
 }
 
 /** The target over a proxy. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { findMissingTables } from "../../../cli/grants/missing_tables.ts";
+import { findMissingTables } from "../../../cli/commands/generate_permissions.ts";
 import { readDeclaredSchema } from "../../../distsql/schema/fold_statement.ts";
 import { DatabaseOperation } from "../../../database/queries/table_permission.ts";
 

@@ -4,13 +4,14 @@ import { systemClock } from "../../../core/async/clock.ts";
 import { getRequestContext, retry, withObservability } from "../../../core/mod.ts";
 import { remainingMs } from "../../../core/request_context.ts";
 import { DeadlineExceededError } from "../../../errors/mod.ts";
-import { Invocation } from "../../../observability/invocation.ts";
+import type { Invocation } from "../../../observability/invocation.ts";
 import { logInfo } from "../../../observability/mod.ts";
 import { createLambdaContext } from "../../../testing/mod.ts";
 import { createRandom } from "../../support/random.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";
+import { createInvocation } from "../../support/invocation.ts";
 
 Deno.test("getDeadline() keeps 250 ms back, a quarter where less than a second is left", () => {
   const at = (left: number): number | undefined =>
@@ -28,14 +29,7 @@ Deno.test("getDeadline() keeps 250 ms back, a quarter where less than a second i
 
 /** An invocation that must end so many milliseconds from now. */
 function invocationOf(leftMs: number): Invocation {
-  const invocation = new Invocation({
-    correlationId: "c",
-    requestId: "r",
-    traceId: undefined,
-    operationName: "o",
-    functionName: undefined,
-    coldStart: false,
-  });
+  const invocation = createInvocation();
   invocation.deadlineMs = performance.now() + leftMs;
   return invocation;
 }

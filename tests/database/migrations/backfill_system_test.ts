@@ -9,6 +9,7 @@ import { startPostgres } from "../../support/postgres.ts";
 import { findPostgresBin, makeServerFolder, SERVER_USER } from "../../support/postgres_files.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
+import { runAndKill } from "../../support/kill.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PROCESS = new URL("../../support/migrate_process.ts", import.meta.url).pathname;
@@ -28,32 +29,18 @@ function toConfig(connectionString: string): DatabaseConfig {
   return { provider: "postgres", connectionString, maxConnections: 2, instrument: false };
 }
 
-/** Runs the migrations in a process; returns its messages, or the signal that ended it. */
+/** Runs the migrations in a process; returns its messages, and whether it was killed. */
 async function migrate(
   config: object,
   killAfterMs?: number,
-): Promise<{ signal: Deno.Signal | null; lines: string[] }> {
-  const args = ["run", "-A", "--no-check", PROCESS, JSON.stringify(config)];
-  const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
-    .spawn();
-  const errors = new Response(child.stderr).text();
-  let text = "";
-  for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const hasBegun = text.includes("changed in batches");
-    text += part;
-    if (killAfterMs === undefined || hasBegun || !text.includes("changed in batches")) continue;
-    setTimeout(() => {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // it ended in the meantime
-      }
-    }, killAfterMs);
-  }
-  const { signal, code } = await child.status;
-  if (code !== 0 && signal === null) throw new Error(await errors);
-  await errors;
-  return { signal, lines: text.trim().split("\n") };
+): Promise<{ isKilled: boolean; lines: string[] }> {
+  const { isKilled, code, text, errors } = await runAndKill(
+    [PROCESS, JSON.stringify(config)],
+    killAfterMs ?? 0,
+    (text) => killAfterMs !== undefined && text.includes("changed in batches"),
+  );
+  if (code !== 0 && !isKilled) throw new Error(errors);
+  return { isKilled, lines: text.trim().split("\n") };
 }
 
 Deno.test("a backfill that is killed at any moment changes each row once, beside writers", async () => {
@@ -81,7 +68,7 @@ Deno.test("a backfill that is killed at any moment changes each row once, beside
       })();
       const config = { migrationsFolder: folder, database, backfillBatchMs: 20 };
       for (let tries = 0; tries < (IS_FULL ? 10 : 2); tries++) {
-        if ((await migrate(config, random() * (rows / 200))).signal !== null) kills++;
+        if ((await migrate(config, random() * (rows / 200))).isKilled) kills++;
       }
       const { lines } = await migrate(config);
       isOpen = false;

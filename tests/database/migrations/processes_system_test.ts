@@ -7,10 +7,11 @@ import {
   getDrizzleClient,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { startDistSqlServer } from "../../../distsql/server/server.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
+import { runAndKill } from "../../support/kill.ts";
+import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills a run at each boundary instead of at a few. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -30,26 +31,13 @@ async function migrate(config: object, dieAt?: number): Promise<Ended> {
 
 /** Ends the process some time after it wrote so many lines; tells whether it was still running. */
 async function migrateAndKill(config: object, lines: number, plusMs: number): Promise<boolean> {
-  const child = start(config);
-  const errors = new Response(child.stderr).text();
-  let seen = 0;
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const before = seen;
-    seen += text.split("\n").length - 1;
-    if (before < lines && seen >= lines) setTimeout(() => tryKill(child), plusMs);
-  }
-  const { signal, code } = await child.status;
-  if (code !== 0 && signal === null) throw new Error(await errors);
-  await errors;
-  return signal !== null;
-}
-
-function tryKill(child: Deno.ChildProcess): void {
-  try {
-    child.kill("SIGKILL");
-  } catch {
-    // it ended in the meantime
-  }
+  const { isKilled, code, errors } = await runAndKill(
+    [...LOCK, PROCESS, JSON.stringify(config)],
+    plusMs,
+    (text) => text.split("\n").length > lines,
+  );
+  if (code !== 0 && !isKilled) throw new Error(errors);
+  return isKilled;
 }
 
 function start(config: object, dieAt?: number): Deno.ChildProcess {
@@ -134,11 +122,7 @@ Deno.test("runMigrations() finishes what a killed process began: nothing is appl
     let killed = 0;
     for (const boundary of boundaries) {
       const connectionString = await postgres.createDatabase(`kill${boundary}`);
-      const database: DatabaseConfig = {
-        provider: "serverless-pg",
-        connectionString,
-        instrument: false,
-      };
+      const database = getDirectConfig(connectionString);
       const first = await migrate({ migrationsFolder, database }, boundary);
       if (first.signal === null) break;
       assertEquals(first.signal, "SIGKILL");
@@ -198,18 +182,7 @@ async function onDistSql(
   databaseUrl: string,
   test: (database: DatabaseConfig) => Promise<void>,
 ): Promise<void> {
-  const server = await startDistSqlServer({ backend: { url: databaseUrl } });
-  Deno.env.set("AWS_ACCESS_KEY_ID", server.principal.accessKeyId);
-  Deno.env.set("AWS_SECRET_ACCESS_KEY", server.principal.secretAccessKey);
-  const database: DatabaseConfig = {
-    provider: "distsql",
-    endpoint: `localhost:${server.port}`,
-    region: server.region,
-    isAdmin: true,
-    ca: server.ca,
-    instrument: false,
-  };
-  try {
+  await withDistSqlServer({ backend: { url: databaseUrl } }, async (database) => {
     await test(database);
     const db = await getDrizzleClient(database);
     const [row] = await executeRows(
@@ -220,10 +193,7 @@ async function onDistSql(
         (SELECT count(*)::int FROM pg_constraint WHERE conrelid = 'notes'::regclass AND NOT convalidated) AS open`,
     );
     assertEquals(row, { log: 18, notes: 1200, tags: 4, open: 0 });
-  } finally {
-    await closeDrizzleClient(database);
-    await server.stop();
-  }
+  });
 }
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
@@ -283,11 +253,7 @@ Deno.test("runMigrations() in eight processes at once: one does the work, the ot
   const migrationsFolder = await writeFolder();
   // holds the processes until all are there
   await Deno.writeTextFile(`${migrationsFolder}/0000_wait.sql`, "SELECT pg_sleep(2);");
-  const database: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString: postgres.url,
-    instrument: false,
-  };
+  const database = getDirectConfig(postgres.url);
   try {
     const ended = await Promise.all(
       Array.from({ length: 8 }, () => migrate({ migrationsFolder, database })),

@@ -6,10 +6,9 @@ import { executeRows } from "../../../database/session/execute.ts";
 import { applyPermissions } from "../../../database/permissions/apply.ts";
 import { validatePermissions } from "../../../database/permissions/validate.ts";
 import { withDistSqlRetry } from "../../../database/session/retry.ts";
-import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { withEnv } from "../../support/with_env.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
+import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 const FILE = `
 CREATE ROLE "\${PREFIX}-UserLogin" WITH LOGIN;
@@ -26,23 +25,10 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
   sanitizeResources: false,
 }, async () => {
   const postgres = await startPostgres();
-  const server = await startDistSqlServer({
-    backend: { url: postgres.url },
-    catalogConflicts: true,
-  });
-  const { accessKeyId, secretAccessKey } = server.principal;
-  const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
-  await withEnv({ ...credentials, AWS_SESSION_TOKEN: undefined }, async () => {
-    const common = {
-      provider: "distsql",
-      endpoint: `localhost:${server.port}`,
-      region: server.region,
-      ca: server.ca,
-      instrument: false,
-    } as const;
+  const options = { backend: { url: postgres.url }, catalogConflicts: true };
+  await withDistSqlServer(options, async (admin, server) => {
     // the configuration of a function: permissions are applied by the admin all the same
-    const database: DatabaseConfig = { ...common, username: "dev-UserLogin" };
-    const admin: DatabaseConfig = { ...common, isAdmin: true };
+    const database: DatabaseConfig = { ...admin, isAdmin: undefined, username: "dev-UserLogin" };
     const env = { PREFIX: "dev", ACCOUNT: "000000000000" };
     try {
       const db = await getDrizzleClient(admin);

@@ -21,6 +21,7 @@ import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { freePort } from "../../support/free_port.ts";
+import { getDirectConfig } from "../../support/postgres.ts";
 
 const notes = pgTable("notes", { id: text("id").primaryKey() });
 const config: DatabaseConfig = {
@@ -157,11 +158,7 @@ Deno.test("getMigrationStatus() says that a database cannot be reached, and not 
   const connectionString = `postgres://reader:not-shown@127.0.0.1:${freePort()}/notes`;
   const migrationsFolder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${migrationsFolder}/0001_notes.sql`, "CREATE TABLE notes (id int);");
-  const database: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString,
-    instrument: false,
-  };
+  const database = getDirectConfig(connectionString);
   const error = await assertRejects(() => getMigrationStatus({ migrationsFolder, database }));
   assertEquals((error as { code?: string }).code, "ECONNREFUSED");
   await Deno.remove(migrationsFolder, { recursive: true });

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertThrows } from "@std/assert";
 import { createConnectRetry } from "../../../database/providers/connect_retry.ts";
 import { ServiceUnavailableError } from "../../../errors/mod.ts";
-import { Invocation } from "../../../observability/invocation.ts";
 import { enterInvocation } from "../../../observability/invocation_context.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
+import { createInvocation } from "../../support/invocation.ts";
 
 const config = { provider: "distsql", instrument: false } as const;
 
@@ -12,14 +12,7 @@ function withCode(code: string): Error {
 }
 
 function inInvocation<T>(work: () => T, remaining?: number): Promise<T> {
-  const start = {
-    correlationId: "c",
-    requestId: "r",
-    traceId: undefined,
-    operationName: "o",
-    functionName: "f",
-  };
-  const invocation = new Invocation({ ...start, coldStart: false });
+  const invocation = createInvocation();
   if (remaining !== undefined) invocation.deadlineMs = performance.now() + remaining;
   return enterInvocation(invocation, () => work());
 }

@@ -7,7 +7,6 @@ import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts
 import {
   applyPermissions,
   closeDrizzleClient,
-  type DatabaseConfig,
   executeRows,
   getDrizzleClient,
   runMigrations,
@@ -15,15 +14,11 @@ import {
 import { sql } from "../../../database/orm.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { DATA_API } from "../../support/fault_targets.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 import { type RdsDataServer, startRdsDataServer } from "../../support/rds_data_server.ts";
 import { withEnv } from "../../support/with_env.ts";
 
-const database: DatabaseConfig = {
-  provider: "serverless-pg",
-  connectionString: DATA_API,
-  instrument: false,
-};
+const database = getDirectConfig(DATA_API);
 
 const FILES: Readonly<Record<string, string>> = {
   "migrations/0001_auth.sql": AUTH_MIGRATION_SQL,

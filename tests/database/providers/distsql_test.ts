@@ -8,7 +8,6 @@ import {
 import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
-  type DatabaseConfig,
   DatabaseError,
   executeRows,
   getDrizzleClient,
@@ -23,13 +22,14 @@ import { CommitOutcomeUnknownError } from "../../../errors/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";
 import { ConfigurationError, findInCauseChain } from "../../../errors/mod.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
+import type { DistSqlServer } from "../../../distsql/server/server.ts";
 import type { DistSqlServerOptions } from "../../../distsql/server/server_options.ts";
 import { startPostgres } from "../../support/postgres.ts";
+import { type DistSqlConfig, withDistSqlServer } from "../../support/distsql_server.ts";
 
 interface Lab {
   server: DistSqlServer;
-  admin: Extract<DatabaseConfig, { provider: "distsql" }>;
+  admin: DistSqlConfig;
   folder: string;
   write: (files: Record<string, string>) => Promise<void>;
 }
@@ -39,34 +39,25 @@ async function withServer(
   options: DistSqlServerOptions = {},
 ): Promise<void> {
   const postgres = await startPostgres();
-  const server = await startDistSqlServer({ backend: { url: postgres.url }, ...options });
-  const { accessKeyId, secretAccessKey } = server.principal;
-  Deno.env.set("AWS_ACCESS_KEY_ID", accessKeyId);
-  Deno.env.set("AWS_SECRET_ACCESS_KEY", secretAccessKey);
-  Deno.env.delete("AWS_SESSION_TOKEN");
-  const admin: Extract<DatabaseConfig, { provider: "distsql" }> = {
-    provider: "distsql",
-    endpoint: `localhost:${server.port}`,
-    region: server.region,
-    isAdmin: true,
-    ca: server.ca,
-    instrument: false,
-  };
   const folder = await Deno.makeTempDir();
   try {
-    await test({
-      server,
-      admin,
-      folder,
-      async write(files): Promise<void> {
-        for (const [name, content] of Object.entries(files)) {
-          await Deno.writeTextFile(`${folder}/${name}`, content);
-        }
-      },
-    });
+    await withDistSqlServer(
+      { backend: { url: postgres.url }, ...options },
+      (admin, server) =>
+        test({
+          server,
+          admin,
+          folder,
+          async write(files): Promise<void> {
+            for (const [name, content] of Object.entries(files)) {
+              await Deno.writeTextFile(`${folder}/${name}`, content);
+            }
+          },
+        }).finally(async () => {
+          for (let i = 0; i < 3; i++) await closeDrizzleClient();
+        }),
+    );
   } finally {
-    for (let i = 0; i < 3; i++) await closeDrizzleClient();
-    await server.stop();
     await postgres.stop();
     await Deno.remove(folder, { recursive: true });
   }

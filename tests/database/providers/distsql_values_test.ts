@@ -14,15 +14,9 @@ import {
   uuid,
   varchar,
 } from "drizzle-orm/pg-core";
-import {
-  closeDrizzleClient,
-  type DatabaseConfig,
-  getDrizzleClient,
-  withTransaction,
-} from "../../../database/mod.ts";
+import { getDrizzleClient, withTransaction } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
-import { startDistSqlServer } from "../../../distsql/server/server.ts";
-import { withEnv } from "../../support/with_env.ts";
+import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 const bytea = customType<{ data: Uint8Array }>({
   dataType: () => "bytea",
@@ -71,39 +65,17 @@ const empty: Sample = {
 };
 
 Deno.test("distsql gives back the values that were stored, by plain, prepared and transactional queries", async () => {
-  const server = await startDistSqlServer();
-  const { accessKeyId, secretAccessKey } = server.principal;
-  const config: DatabaseConfig = {
-    provider: "distsql",
-    endpoint: `localhost:${server.port}`,
-    region: server.region,
-    isAdmin: true,
-    ca: server.ca,
-    instrument: false,
-  };
-  await withEnv(
-    {
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-      AWS_SESSION_TOKEN: undefined,
-    },
-    async () => {
-      try {
-        const db = await getDrizzleClient(config);
-        await db.execute(sql.raw(DDL));
-        await db.insert(samples).values(full);
-        await withTransaction(db, (tx) => tx.insert(samples).values(empty));
-        const byId = db.select().from(samples).where(eq(samples.id, sql.placeholder("id"))).prepare(
-          "sample_by_id",
-        );
-        for (const sample of [full, empty]) {
-          assertEquals(await db.select().from(samples).where(eq(samples.id, sample.id)), [sample]);
-          assertEquals(await byId.execute({ id: sample.id }), [sample]);
-        }
-      } finally {
-        await closeDrizzleClient(config);
-        await server.stop();
-      }
-    },
-  );
+  await withDistSqlServer({}, async (config) => {
+    const db = await getDrizzleClient(config);
+    await db.execute(sql.raw(DDL));
+    await db.insert(samples).values(full);
+    await withTransaction(db, (tx) => tx.insert(samples).values(empty));
+    const byId = db.select().from(samples).where(eq(samples.id, sql.placeholder("id"))).prepare(
+      "sample_by_id",
+    );
+    for (const sample of [full, empty]) {
+      assertEquals(await db.select().from(samples).where(eq(samples.id, sample.id)), [sample]);
+      assertEquals(await byId.execute({ id: sample.id }), [sample]);
+    }
+  });
 });

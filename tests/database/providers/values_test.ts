@@ -43,7 +43,7 @@ import { getSqlState } from "../../../errors/driver_error.ts";
 import { ConfigurationError, findInCauseChain } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { startNeonProxy } from "../../support/neon_proxy.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { type RdsDataServer, startRdsDataServer } from "../../support/rds_data_server.ts";
 import { toWhere } from "../../support/relational_queries.ts";
 
@@ -261,11 +261,7 @@ Deno.test(
         await assertRowExists(db, samples, "id", ID);
         await closeDrizzleClient(config);
         if (config.provider !== "embedded-pg") {
-          const cleaning: DatabaseConfig = {
-            provider: "serverless-pg",
-            connectionString: lab.postgres.url,
-            instrument: false,
-          };
+          const cleaning = getDirectConfig(lab.postgres.url);
           const cleaner = await getDrizzleClient(cleaning);
           await cleaner.execute(sql`DROP TABLE samples`);
           await cleaner.execute(sql`DROP TYPE mood`);
@@ -348,11 +344,7 @@ Deno.test(
   async () => {
     const lab = await startLab();
     const { data } = lab;
-    const config: DatabaseConfig = {
-      provider: "serverless-pg",
-      connectionString: DATA_API,
-      instrument: false,
-    };
+    const config = getDirectConfig(DATA_API);
     const restore = setLogOutput(() => {});
     try {
       data.fail({ name: "DatabaseResumingException", times: 2 });

@@ -19,6 +19,8 @@ import { causeChain } from "../../../errors/cause_chain.ts";
 import { NotFoundError, ServiceUnavailableError, ValidationError } from "../../../errors/mod.ts";
 import { onSpanEnd, setLogOutput, type Span } from "../../../observability/mod.ts";
 import { inspect } from "node:util";
+import { createInvocation } from "../../support/invocation.ts";
+import { withEnv } from "../../support/with_env.ts";
 
 interface Seen {
   text: string;
@@ -137,27 +139,14 @@ Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", a
       logInput: { title: "Milk", password: "marker-secret" },
     });
   assertEquals((await observe(run)).text.includes("Milk"), false);
-  const previous = Deno.env.get("LOG_LEVEL");
-  Deno.env.set("LOG_LEVEL", "DEBUG");
-  try {
-    const { Invocation } = await import("../../../observability/invocation.ts");
+  await withEnv({ LOG_LEVEL: "DEBUG" }, async () => {
     const { enterInvocation } = await import("../../../observability/invocation_context.ts");
-    const start = {
-      correlationId: "c",
-      requestId: "r",
-      traceId: undefined,
-      operationName: "o",
-      functionName: "f",
-    };
-    const invocation = new Invocation({ ...start, coldStart: false });
+    const invocation = createInvocation();
     invocation.level = 0;
     const { text } = await observe(() => enterInvocation(invocation, run));
     assert(text.includes("Milk"));
     assert(!text.includes("marker-secret"));
-  } finally {
-    if (previous === undefined) Deno.env.delete("LOG_LEVEL");
-    else Deno.env.set("LOG_LEVEL", previous);
-  }
+  });
 });
 
 Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, metric or span", async () => {

@@ -8,23 +8,12 @@ import {
 import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
 import { Lease } from "../../../database/session/lease.ts";
 import { DatabaseError, TransactionMisuseError } from "../../../errors/mod.ts";
-import { Invocation } from "../../../observability/invocation.ts";
 import { enterInvocation } from "../../../observability/invocation_context.ts";
+import { createInvocation } from "../../support/invocation.ts";
 
 const PATIENCE = { patienceMs: 150, lookMs: 15 };
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const name = (): string => "the query";
-
-function invocation(): Invocation {
-  const start = {
-    correlationId: "c",
-    requestId: "r",
-    traceId: undefined,
-    operationName: "o",
-    functionName: "f",
-  };
-  return new Invocation({ ...start, coldStart: false });
-}
 
 /** A transaction whose work lasts until it is told to end. */
 function begin(
@@ -111,17 +100,17 @@ Deno.test("admit() does not refuse a query that was there before the transaction
 Deno.test("admit() does not refuse a query of another request", async () => {
   const slots = new ConnectionSlots(1, PATIENCE);
   const first = enterInvocation(
-    invocation(),
+    createInvocation(),
     () => slots.hold((scope) => scope.run(() => sleep(400))),
   );
   await sleep(5);
-  const second = enterInvocation(invocation(), () => slots.admit(name)!);
+  const second = enterInvocation(createInvocation(), () => slots.admit(name)!);
   await Promise.all([first, second]);
 });
 
 Deno.test("admit() refuses a query of a transaction's own request whose context is lost", async () => {
   const slots = new ConnectionSlots(1, PATIENCE);
-  await enterInvocation(invocation(), async () => {
+  await enterInvocation(createInvocation(), async () => {
     const ended = Promise.withResolvers<void>();
     const holder = slots.hold((scope) => scope.run(() => ended.promise));
     await sleep(5);
@@ -133,7 +122,7 @@ Deno.test("admit() refuses a query of a transaction's own request whose context 
 
 Deno.test("admit() explains a query that is given up at the deadline, and frees the connection", async () => {
   const slots = new ConnectionSlots(1, { patienceMs: 60_000, lookMs: 50 });
-  const request = invocation();
+  const request = createInvocation();
   request.deadlineMs = performance.now() + 60_000;
   const hanging = enterInvocation(request, async () => {
     void slots.hold((scope) => scope.run(() => new Promise(() => {})));

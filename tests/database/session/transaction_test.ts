@@ -16,7 +16,7 @@ import { getSqlState } from "../../../errors/driver_error.ts";
 import { findInCauseChain } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { loadEmptySnapshot } from "../../../testing/embedded_snapshot.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 
 function getCode(error: unknown): string | undefined {
   return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
@@ -121,11 +121,7 @@ Deno.test("withTransaction() is retried as a whole, and a retry inside it leaves
 
 Deno.test("withTransaction() gives CommitOutcomeUnknownError when COMMIT has no answer, and the server's own word else", async () => {
   const postgres = await startPostgres();
-  const config: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString: postgres.url,
-    instrument: false,
-  };
+  const config = getDirectConfig(postgres.url);
   try {
     const db = await getDrizzleClient(config);
     // a deferred constraint trigger runs in COMMIT: it ends the connection, or reports a conflict
@@ -159,11 +155,7 @@ Deno.test("withTransaction() gives CommitOutcomeUnknownError when COMMIT has no 
 
 Deno.test("withTransaction() gives the lost connection itself when it is lost before COMMIT", async () => {
   const postgres = await startPostgres();
-  const config: DatabaseConfig = {
-    provider: "serverless-pg",
-    connectionString: postgres.url,
-    instrument: false,
-  };
+  const config = getDirectConfig(postgres.url);
   try {
     const db = await getDrizzleClient(config);
     const error = await assertRejects(() =>

@@ -8,6 +8,7 @@ import { startPostgres } from "../../support/postgres.ts";
 import { type GeneratedChange, makeChange, makeTables } from "./generated_changes.ts";
 import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
+import { getAdminConfig } from "../../support/distsql_server.ts";
 
 /** `TRELLIS_FULL_TESTS=1` runs 5,000 statements. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -40,14 +41,7 @@ class Round {
     this.#server = server;
     this.#random = random;
     this.#tally = tally;
-    this.#database = {
-      provider: "distsql",
-      endpoint: `localhost:${server.port}`,
-      region: server.region,
-      isAdmin: true,
-      ca: server.ca,
-      instrument: false,
-    };
+    this.#database = getAdminConfig(server);
   }
 
   async create(statements: readonly string[]): Promise<void> {

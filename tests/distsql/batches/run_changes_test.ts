@@ -2,17 +2,17 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { getMigrationStatus, MigrationPlanError } from "../../../database/migrate.ts";
 import {
-  closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
+import { runAndKill } from "../../support/kill.ts";
+import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PROCESS = new URL("../../support/migrate_process.ts", import.meta.url).pathname;
@@ -29,37 +29,25 @@ async function withStandIn(
   url: string | undefined,
   test: (lab: Lab) => Promise<void>,
 ): Promise<void> {
-  const server = await startDistSqlServer(url === undefined ? {} : { backend: { url } });
-  Deno.env.set("AWS_ACCESS_KEY_ID", server.principal.accessKeyId);
-  Deno.env.set("AWS_SECRET_ACCESS_KEY", server.principal.secretAccessKey);
-  const database: DatabaseConfig = {
-    provider: "distsql",
-    endpoint: `localhost:${server.port}`,
-    region: server.region,
-    isAdmin: true,
-    ca: server.ca,
-    instrument: false,
-  };
   const folders: string[] = [];
   let number = 0;
   try {
-    await test({
-      database,
-      async rows(text) {
-        return await executeRows(await getDrizzleClient(database), sql.raw(text));
-      },
-      async folder(...files) {
-        const path = await Deno.makeTempDir();
-        folders.push(path);
-        for (const file of files) {
-          await Deno.writeTextFile(`${path}/${String(++number).padStart(4, "0")}_f.sql`, file);
-        }
-        return path;
-      },
-    });
+    await withDistSqlServer(url === undefined ? {} : { backend: { url } }, (database) =>
+      test({
+        database,
+        async rows(text) {
+          return await executeRows(await getDrizzleClient(database), sql.raw(text));
+        },
+        async folder(...files) {
+          const path = await Deno.makeTempDir();
+          folders.push(path);
+          for (const file of files) {
+            await Deno.writeTextFile(`${path}/${String(++number).padStart(4, "0")}_f.sql`, file);
+          }
+          return path;
+        },
+      }));
   } finally {
-    await closeDrizzleClient(database);
-    await server.stop();
     for (const path of folders) await Deno.remove(path, { recursive: true });
   }
 }
@@ -261,26 +249,11 @@ Deno.test({
 
 /** Ends the process some time after its first batch began; tells whether it was still running. */
 async function migrateAndKill(config: object, afterMs: number): Promise<boolean> {
-  const args = ["run", "-A", "--no-check", PROCESS, JSON.stringify(config)];
-  const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
-    .spawn();
-  const errors = new Response(child.stderr).text();
-  let text = "";
-  for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const hasBegun = text.includes("in batches of");
-    text += part;
-    if (!hasBegun && text.includes("in batches of")) setTimeout(() => kill(child), afterMs);
-  }
-  const { signal, code } = await child.status;
-  if (code !== 0 && signal === null) throw new Error(await errors);
-  await errors;
-  return signal !== null;
-}
-
-function kill(child: Deno.ChildProcess): void {
-  try {
-    child.kill("SIGKILL");
-  } catch {
-    // it ended in the meantime
-  }
+  const { isKilled, code, errors } = await runAndKill(
+    [PROCESS, JSON.stringify(config)],
+    afterMs,
+    (text) => text.includes("in batches of"),
+  );
+  if (code !== 0 && !isKilled) throw new Error(errors);
+  return isKilled;
 }

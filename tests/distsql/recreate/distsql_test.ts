@@ -1,18 +1,18 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { sql } from "drizzle-orm";
-import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
+import { getDrizzleClient } from "../../../database/providers/client.ts";
 import type { DatabaseConfig } from "../../../database/config/config.ts";
 import { executeRows } from "../../../database/session/execute.ts";
 import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
 import type { Row } from "../../../sql/session.ts";
 import { withDistSqlRetry } from "../../../database/session/retry.ts";
 import { RecreationError } from "../../../distsql/recreate/recreation_error.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
+import type { DistSqlServer } from "../../../distsql/server/server.ts";
 import type { DistSqlServerOptions } from "../../../distsql/server/server_options.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { withEnv } from "../../support/with_env.ts";
 import { isKilled, LEFTOVERS, planFor, recreate, watch } from "./recreation_support.ts";
+import { withDistSqlServer } from "../../support/distsql_server.ts";
 
 /** Minutes instead of seconds, every boundary on its own. */
 const IS_SLOW = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -30,36 +30,20 @@ async function withServer(
   options: DistSqlServerOptions = {},
 ): Promise<void> {
   const postgres = await startPostgres();
-  const server = await startDistSqlServer({
-    backend: { url: postgres.url },
-    catalogConflicts: true,
-    ...options,
-  });
-  const { accessKeyId, secretAccessKey } = server.principal;
-  const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
-  await withEnv({ ...credentials, AWS_SESSION_TOKEN: undefined }, async () => {
-    const config: DatabaseConfig = {
-      provider: "distsql",
-      endpoint: `localhost:${server.port}`,
-      region: server.region,
-      isAdmin: true,
-      ca: server.ca,
-      instrument: false,
-    };
-    try {
-      const db = await getDrizzleClient(config);
-      await test({
-        server,
-        config,
-        db,
-        rows: (text) => withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 }),
-      });
-    } finally {
-      await closeDrizzleClient(config);
-      await server.stop();
-      await postgres.stop();
-    }
-  });
+  const backend = { url: postgres.url };
+  try {
+    await withDistSqlServer(
+      { backend, catalogConflicts: true, ...options },
+      async (config, server) => {
+        const db = await getDrizzleClient(config);
+        const rows: Lab["rows"] = (text) =>
+          withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+        await test({ server, config, db, rows });
+      },
+    );
+  } finally {
+    await postgres.stop();
+  }
 }
 
 const options = { sanitizeOps: false, sanitizeResources: false };

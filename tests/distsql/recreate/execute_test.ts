@@ -6,32 +6,15 @@ import {
   type RecreationFailure,
 } from "../../../distsql/recreate/recreation_error.ts";
 import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import {
   LEFTOVERS,
   openClient,
   planFor,
   recreate,
-  type TestClient,
+  stopServer,
   watch,
+  withDatabase,
 } from "./recreation_support.ts";
-
-let postgres: TestPostgres | undefined;
-let databases = 0;
-
-/** One server for the file; each test has a database of its own. */
-async function withDatabase(
-  test: (client: TestClient, url: string) => Promise<void>,
-): Promise<void> {
-  postgres ??= await startPostgres();
-  const url = await postgres.createDatabase(`recreation_${++databases}`);
-  const client = await openClient(url);
-  try {
-    await test(client, url);
-  } finally {
-    await client.close();
-  }
-}
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 
@@ -535,5 +518,5 @@ Deno.test(
 );
 
 Deno.test.afterAll(async () => {
-  await postgres?.stop();
+  await stopServer();
 });

@@ -16,6 +16,7 @@ import type { RecreationPlan } from "../../../distsql/recreate/recreation_plan.t
 import { executeRows } from "../../../database/session/execute.ts";
 import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
 import type { Row } from "../../../sql/session.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 
 /** A drizzle client on a real PostgreSQL. */
 export interface TestClient {
@@ -40,6 +41,28 @@ export async function openClient(url: string): Promise<TestClient> {
     rows: (text) => executeRows(db, sql.raw(text)),
     close: () => client.end(),
   };
+}
+
+let postgres: Promise<TestPostgres> | undefined;
+
+/** Runs a test with a database of its own, of one server for the file, which {@link stopServer} stops. */
+export async function withDatabase(
+  test: (client: TestClient, url: string) => Promise<void>,
+): Promise<void> {
+  const server = await (postgres ??= startPostgres());
+  const url = await server.createDatabase(`recreation_${crypto.randomUUID()}`);
+  const client = await openClient(url);
+  try {
+    await test(client, url);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Stops the server of {@link withDatabase}. */
+export async function stopServer(): Promise<void> {
+  await (await postgres)?.stop();
+  postgres = undefined;
 }
 
 /** Reads a table, changes it and plans. */

@@ -2,25 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { RecreationError } from "../../../distsql/recreate/recreation_error.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { openClient, recreate, type TestClient, watch } from "./recreation_support.ts";
-
-let postgres: TestPostgres | undefined;
-let databases = 0;
-
-/** One server for the file; each test has a database of its own. */
-async function withDatabase(
-  test: (client: TestClient, url: string) => Promise<void>,
-): Promise<void> {
-  postgres ??= await startPostgres();
-  const url = await postgres.createDatabase(`writes_${++databases}`);
-  const client = await openClient(url);
-  try {
-    await test(client, url);
-  } finally {
-    await client.close();
-  }
-}
+import { openClient, recreate, stopServer, watch, withDatabase } from "./recreation_support.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 
@@ -168,5 +150,5 @@ Deno.test({
 });
 
 Deno.test.afterAll(async () => {
-  await postgres?.stop();
+  await stopServer();
 });
