@@ -20,7 +20,7 @@ import {
 import type { AnyJob } from "./define_job.ts";
 import type { JobLimitOptions } from "./job_options.ts";
 import { FIRST_READY_SHARD, getLimitId, getNameKey, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlNow } from "./job_sql.ts";
+import { listIds, MAX_IDS, sqlArray, sqlNow } from "./job_sql.ts";
 import {
   addStarts,
   buildHold,
@@ -118,7 +118,6 @@ export function buildProbe(
   const now = sqlNow(clock);
   const due = selectPlaces(names, OTHER_SHARDS, { limit: MOVED, clock }, isRunnable(clock));
   const one = sql`select l."run_at" from "trellis_jobs" l where l."id" = p."limit_id"`;
-  const list = (values: readonly string[]) => sql`${`{${values.join(",")}}`}::text`;
   return sql`with /* plan ${rawSql(String(plan))} */ moved as (${buildMove(due, names)})
   select p."name", (select count(*) from "trellis_jobs" r where ${
     isRunning(sql`p."name"`, clock)
@@ -126,8 +125,8 @@ export function buildProbe(
     extract(epoch from (${one}) - ${now}) * 1000 as wait_ms,
     (exists (select 1 from moved m where m."name" = p."name")
       or exists (select 1 from "trellis_jobs" j where j."name" = p."name" and ${READY})) as is_ready
-  from unnest(${list(names.map(({ name }) => name))}::text[],
-    ${list(names.map(({ limitId }) => limitId))}::uuid[]) p ("name", "limit_id")
+  from unnest(${sqlArray(names.map(({ name }) => name), "text")},
+    ${sqlArray(names.map(({ limitId }) => limitId), "uuid")}) p ("name", "limit_id")
   where ${isOpen(sql`p."name"`, names)}`;
 }
 
