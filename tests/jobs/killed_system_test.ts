@@ -15,9 +15,9 @@ import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { migrate, PHASES, runKilled, startKillingProxy } from "./killing_proxy.ts";
 
-/** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 10,000 jobs have run. */
+/** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 20,000 jobs have run. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const JOBS = Number(Deno.env.get("TRELLIS_KILLED_JOBS") ?? 10_000);
+const JOBS = Number(Deno.env.get("TRELLIS_KILLED_JOBS") ?? 20_000);
 const PROCESS = new URL("./killed_process.ts", import.meta.url);
 
 const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
