@@ -99,6 +99,11 @@ function listColumns(): PlainSql {
   return sql`${COLUMNS}, "run_at" <= ${sqlNow(findTestClock())} as is_due`;
 }
 
+/** Returns the state of a job for people. */
+export function describeState({ state, waitsForLimit }: JobDetails): string {
+  return waitsForLimit ? `${state}, waits for its limit` : state;
+}
+
 /** Returns the time of a column as ISO 8601, in UTC. */
 export function isoTime(column: string): PlainSql {
   return sql`to_char("${rawSql(column)}" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
