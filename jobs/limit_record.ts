@@ -1,9 +1,9 @@
 import type { Clock } from "../core/async/clock.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
-import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { runSql, runSqlRows, type SqlClient } from "../database/session/run_sql.ts";
 import type { JobRateOptions } from "./job_options.ts";
-import { listIds, sqlIn, sqlNow } from "./job_sql.ts";
+import { listIds, sqlArray, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Attempts that began: the time of the last one in milliseconds since 1970, and their number. */
 export type Start = readonly [lastMs: number, count: number];
@@ -129,21 +129,24 @@ export async function countByKey(
     where j."id" in (${listIds(ids)})`,
   );
   const periodMs = rate.periodSeconds * 1000;
-  const now = sqlTime(nowMs);
-  const values = rows.map(({ limit_key, payload }) => {
+  const all = rows.map(({ payload }) => {
     const known = (JSON.parse(payload ?? "{}") as Partial<LimitRecord>).starts ?? [];
-    const starts = addStarts(keepStarts(known, rate, nowMs), rate, [nowMs, 1]);
-    const isFull = countStarts(starts) >= rate.count;
-    return sql`(${getKeyRowId(sql`${limit_key}::uuid`)}, ${name}::text, ${
-      JSON.stringify({ starts })
-    }::text, 'limit', 0, 0, ${now}, ${isFull ? sqlTime(starts[0][0] + periodMs) : now}, ${
-      sqlTime(nowMs + periodMs)
-    }, ${now}, ${limit_key}::uuid)`;
+    return addStarts(keepStarts(known, rate, nowMs), rate, [nowMs, 1]);
   });
+  const nextMs = all.map((starts) =>
+    countStarts(starts) >= rate.count ? starts[0][0] + periodMs : nowMs
+  );
+  const keys = sqlArray(rows.map(({ limit_key }) => limit_key), "uuid");
+  const payloads = sqlArray(all.map((starts) => JSON.stringify({ starts })), "text");
+  const times = sqlArray(nextMs.map((ms) => new Date(ms).toISOString()), "text");
+  const now = sqlTime(nowMs);
   await runSql(
     db,
     sql`insert into "trellis_jobs" ("id", "name", "payload", "state", "shard", "position", "enqueued_at",
-    "run_at", "due_at", "finished_at", "limit_key") values ${joinSql(values, ", ")}
+    "run_at", "due_at", "finished_at", "limit_key")
+  select ${getKeyRowId(sql`u."key"`)}, ${name}::text, u."payload", 'limit', 0, 0, ${now},
+    u."next"::timestamptz, ${sqlTime(nowMs + periodMs)}, ${now}, u."key"
+  from unnest(${keys}, ${payloads}, ${times}) u ("key", "payload", "next")
   on conflict ("id") do update set "payload" = excluded."payload", "run_at" = excluded."run_at",
     "due_at" = excluded."due_at"`,
   );

@@ -243,8 +243,8 @@ const EACH_SHARD: readonly number[] = listShards(0, false);
 const ALL_SHARDS: PlainSql = rawSql(EACH_SHARD.join(", "));
 
 /**
- * Builds the statement that removes finished jobs whose time is over, and the attempts of keys that no rate counts any more. It locks them, so that a job that is
- * sent again at the same time stays.
+ * Builds the statement that removes finished jobs whose time is over, and counts of attempts that have no effect any more. It
+ * locks them, so that a job that is sent again at the same time stays.
  *
  * @param limit Maximum number of rows: far below the 3,000 rows of a transaction on the distributed
  * provider.
