@@ -9,11 +9,17 @@ import {
   countJobs,
   createJobWorker,
   defineJob,
+  defineJobQueueHandler,
   type JobLimitOptions,
   listJobs,
 } from "../../jobs/mod.ts";
 import { runRelay } from "../../jobs/relay.ts";
-import { createFakeClock, createJobRunner } from "../../testing/mod.ts";
+import {
+  createFakeClock,
+  createJobRunner,
+  createLambdaContext,
+  createQueueEvent,
+} from "../../testing/mod.ts";
 import { listRows, openServerJobs, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -284,6 +290,66 @@ Deno.test("jobs of a queue that wait for their limit are delivered later, once",
     // messages of jobs that are done have no effect
     assertEquals((await work().runIds(ids)).done, 0);
     restore();
+  });
+});
+
+Deno.test("limits hold for functions that a queue starts, and each job runs without a relay", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const gauge = new Gauge();
+    const starts: [key: string, atMs: number][] = [];
+    const rate = { count: 3, periodSeconds: 60 };
+    const job = defineJob({
+      name: "queued",
+      schema: z.string(),
+      limit: { concurrency: 2, perKey: { key: String, concurrency: 1, rate } },
+    })(async ({ payload }) => {
+      starts.push([payload, clock.now()]);
+      await gauge.run(payload);
+    });
+    let messages = 0;
+    const waiting: { id: string; atMs: number }[] = [];
+    const restore = configureJobs({
+      clock,
+      delivery: {
+        graceSeconds: 60,
+        maxDelaySeconds: 900,
+        deliver(jobs): Promise<void> {
+          messages += jobs.length;
+          // a queue has delays of whole seconds
+          for (const { id, delaySeconds } of jobs) {
+            waiting.push({ id, atMs: clock.now() + Math.ceil(delaySeconds) * 1000 });
+          }
+          return Promise.resolve();
+        },
+      },
+    });
+    const options = { getDb: () => db, jobs: [job], clock, concurrency: 3, ...QUIET };
+    const functions = [1, 2, 3].map(() => defineJobQueueHandler(options));
+    await job.enqueueMany(db, [..."aaaaaaaabbbbc"]);
+    while (waiting.length > 0) {
+      await clock.advance(Math.max(0, Math.min(...waiting.map(({ atMs }) => atMs)) - clock.now()));
+      const due = waiting.filter(({ atMs }) => atMs <= clock.now());
+      for (const message of due) waiting.splice(waiting.indexOf(message), 1);
+      // each function gets some of the messages, and each message comes twice
+      const shares = functions.map((_, at) => [...due, ...due].filter((_, n) => n % 3 === at));
+      await Promise.all(functions.map(async (run, at) => {
+        const event = createQueueEvent(shares[at].map(({ id }) => ({ body: { ids: [id] } })));
+        assertEquals((await run(event, createLambdaContext())).batchItemFailures, []);
+      }));
+    }
+    restore();
+    const states = new Set((await listRows(db)).map(({ state }) => state));
+    assertEquals(states, new Set(["done", "limit"]));
+    assertEquals(starts.length, 13);
+    assert(gauge.mostTotal <= 2, `${gauge.mostTotal} jobs at once`);
+    assertEquals([...gauge.most].toSorted(), [["a", 1], ["b", 1], ["c", 1]]);
+    for (const [key, at] of starts) {
+      const begun = starts.filter(([of, ms]) => of === key && ms >= at && ms < at + 60_000);
+      assert(begun.length <= rate.count, `${begun.length} attempts of ${key} in a minute`);
+    }
+    // one for each job, and one for each 30 seconds or more that it waits
+    assert(messages <= 13 + 8 * 4, `${messages} messages`);
   });
 });
 
