@@ -30,7 +30,12 @@ export class Reply<
  * field `reason`.
  */
 export interface KeptLiterals {
-  readonly [field: string]: "" | 0 | false | KeptLiterals | readonly ("" | 0 | false | KeptLiterals)[];
+  readonly [field: string]:
+    | ""
+    | 0
+    | false
+    | KeptLiterals
+    | readonly ("" | 0 | false | KeptLiterals)[];
 }
 
 /**
