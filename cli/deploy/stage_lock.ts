@@ -169,7 +169,9 @@ async function takeLease(
     const isDead = present !== undefined && (isUnlocking || present.ageMs > EXPIRY_MS);
     const taken = isDead ? await write({ IfMatch: present.tag }) : undefined;
     if (taken !== undefined) return taken;
-    const { owner, startedAt } = present?.found ?? { owner: "somebody", startedAt: "just now" };
+    // of those that take over a dead lock at once, one does
+    const holder = isDead ? await read() : present;
+    const { owner, startedAt } = holder?.found ?? { owner: "somebody", startedAt: "just now" };
     throw new ConfigurationError(
       `${owner} is deploying ${prefix} (since ${startedAt}): wait for its end. The lock of a process that ` +
         `was killed expires after ${EXPIRY_MS / 60_000} minutes; --unlock takes it at once`,
