@@ -59,8 +59,9 @@ export async function withStageLock<T>(
   const release = () => lock.release().catch(() => {});
   const { stopped, restore } = waitForStopSignal();
   stopped.then(async (signal) => {
-    deployment.context.output.note("Stopping. A second signal does not wait for Terraform");
-    await deployment.terraform.stop();
+    const { context: { output }, terraform } = deployment;
+    output.note(`Stopping. A second signal does not wait for ${terraform.product}`);
+    await terraform.stop();
     await release();
     process.exit(signal === "SIGINT" ? 130 : 143);
   });
