@@ -21,6 +21,7 @@ export async function compareGrants(
   const log = await emulator.readLog();
   const used = new Set(
     [...log.matchAll(/^allowed (\S+) to \S+:assumed-role\/app-dev-(\w+)\//gm)]
+      .filter(([, , name]) => names.includes(name))
       .map(([, action, name]) => `${name} ${action}`),
   );
   const roles = names.map((name) => ({ RoleName: `app-dev-${name}` }));
