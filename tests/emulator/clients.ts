@@ -66,30 +66,26 @@ testOnEmulator(
           return { socket, messages };
         };
         const [first, second] = [await open(), await open()];
+        const receive = ({ messages }: typeof first, text: string) =>
+          until(() => Promise.resolve(messages), () => messages.includes(`{"text":"${text}"}`));
+        const announce = (text: string) => post("/announce", 200, { text });
+
         first.socket.send(JSON.stringify({ action: "say", text: "hello" }));
-        for (const { messages } of [first, second]) {
-          assertEquals(await until(() => Promise.resolve(messages), ({ length }) => length > 0), [
-            '{"text":"hello"}',
-          ]);
-        }
-        assertEquals(await post("/announce", 200, { text: "news" }), {
-          delivered: 2,
-          gone: 0,
-          failed: 0,
-        });
+        for (const client of [first, second]) await receive(client, "hello");
+        assertEquals(await announce("news"), { delivered: 2, gone: 0, failed: 0 });
+        const expected = ['{"text":"hello"}', '{"text":"news"}'];
+        for (const client of [first, second]) assertEquals(await receive(client, "news"), expected);
+
         const closed = new Promise((resolve) => second.socket.onclose = resolve);
         second.socket.close();
         await closed;
-        const results = [];
-        const isAlone = ({ delivered }: { delivered: number }) => delivered === 1;
-        results.push(await until(() => post("/announce", 200, { text: "later" }), isAlone));
-        assertEquals(results[0].delivered, 1);
-        assertEquals(second.messages, ['{"text":"hello"}', '{"text":"news"}']);
-        await until(
-          () => Promise.resolve(first.messages),
-          (messages) => messages.includes('{"text":"later"}'),
-        );
-        assertEquals(first.messages.slice(0, 2), ['{"text":"hello"}', '{"text":"news"}']);
+        const last = await until(() => announce("later"), ({ delivered }) => delivered === 1);
+        assertEquals([last.delivered, last.failed], [1, 0]);
+        assertEquals((await receive(first, "later")).slice(0, 3), [
+          ...expected,
+          '{"text":"later"}',
+        ]);
+        assertEquals(second.messages, expected);
         first.socket.close();
       },
     );
