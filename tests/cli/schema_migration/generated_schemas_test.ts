@@ -18,6 +18,7 @@ import { startPostgres } from "../../support/postgres.ts";
 import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
+import { clearDatabase, describeDatabase } from "./described_database.ts";
 import {
   buildSchema,
   changeSchema,
@@ -37,52 +38,6 @@ import {
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 /** Pairs of schemas; `TRELLIS_SCHEMA_PAIRS` sets their number. */
 const CASES = Number(Deno.env.get("TRELLIS_SCHEMA_PAIRS") ?? (isFull ? 500 : 4));
-
-/** Describes a database with the views of the SQL standard, unlike the code under test. */
-const DESCRIBE: readonly string[] = [
-  `SELECT table_schema, table_name, column_name, data_type, udt_schema, udt_name, is_nullable,
-    column_default, is_identity, identity_generation, identity_start, generation_expression,
-    character_maximum_length, numeric_precision, numeric_scale, datetime_precision
-    FROM information_schema.columns WHERE table_schema IN ('public', 'app') AND NOT starts_with(column_name, '__orm_kept_')
-    ORDER BY 1, 2, 3`,
-  `SELECT schemaname, tablename, indexdef FROM pg_indexes
-    WHERE schemaname IN ('public', 'app') ORDER BY 1, 2, 3`,
-  `SELECT conrelid::regclass::text AS relation, conname, contype, pg_get_constraintdef(oid)
-    FROM pg_constraint WHERE contype <> 'n' AND conrelid <> 0
-    AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('public', 'app'))
-    ORDER BY 1, 2`,
-  `SELECT enumtypid::regtype::text AS enum, enumlabel FROM pg_enum
-    ORDER BY 1, enumsortorder`,
-];
-
-type Row = Record<string, unknown>;
-
-/**
- * Describes a database.
- *
- * @param isRenamed True if constraints, indexes and sequences keep the names that they had before
- * their table or column got another one.
- */
-async function describe(client: postgres.Sql, isRenamed: boolean): Promise<unknown[]> {
-  const rows: Row[][] = [];
-  for (const text of DESCRIBE) rows.push([...await client.unsafe(text)]);
-  return isRenamed ? rows.map((each) => each.map(withoutNames).sort()) : rows;
-}
-
-function withoutNames({ conname: _, indexdef, column_default: value, ...rest }: Row): string {
-  const definition = indexdef && String(indexdef).replace(/ INDEX \S+ ON /, " INDEX ON ");
-  const sequence = value && String(value).replace(/nextval\('[^']*'/, "nextval('");
-  return JSON.stringify({ ...rest, definition, sequence });
-}
-
-/** Removes all objects. */
-async function clear(client: postgres.Sql): Promise<void> {
-  const schemas = await client.unsafe(
-    "SELECT quote_ident(nspname) AS name FROM pg_namespace WHERE nspname !~ '^pg_|^information_schema$'",
-  );
-  for (const { name } of schemas) await client.unsafe(`DROP SCHEMA ${name} CASCADE`);
-  await client.unsafe("CREATE SCHEMA public");
-}
 
 /** Number of rows of each table that has some. */
 async function countRows(client: postgres.Sql): Promise<string[]> {
@@ -159,10 +114,10 @@ async function tryPair({ client, target, count }: Lab, index: number, seed: numb
   for (const query of countRepeated(after)) {
     assertEquals([...await client.unsafe(query)], [{ n: "0" }], query);
   }
-  const migrated = await describe(client, renames.length > 0);
-  await clear(client);
+  const migrated = await describeDatabase(client, renames.length > 0);
+  await clearDatabase(client);
   for (const sql of listCreateStatements(findDeclaredObjects(exports))) await client.unsafe(sql);
-  assertEquals(migrated, await describe(client, renames.length > 0));
+  assertEquals(migrated, await describeDatabase(client, renames.length > 0));
   count("equal");
 }
 
@@ -232,7 +187,7 @@ Deno.test("planDifference() leads to the database of the schema for generated ch
   try {
     for (let index = 0; index < CASES; index++) {
       const seed = testSeed + index;
-      await clear(client);
+      await clearDatabase(client);
       await withTempFolder({}, async (migrationsFolder) => {
         await tryPair({ client, target: { migrationsFolder, database }, count }, index, seed);
       }).catch((error) => {
