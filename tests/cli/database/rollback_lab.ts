@@ -28,8 +28,15 @@ export interface DatabaseState {
   readonly rows: readonly string[];
 }
 
-/** Reads the objects and the rows of a database, without what is kept after it was dropped. */
-export async function readDatabase(client: postgres.Sql): Promise<DatabaseState> {
+/**
+ * Reads the objects and the rows of a database, without what is kept after it was dropped.
+ *
+ * @param order Order of the values of a row: `attnum` or `attname`.
+ */
+export async function readDatabase(
+  client: postgres.Sql,
+  order = "attnum",
+): Promise<DatabaseState> {
   const query = async (text: string) => [...await client.unsafe(text)];
   const objects = await readObjects({
     query: async <Row>(text: string) => ({ rows: await query(text) as Row[] }),
@@ -38,7 +45,7 @@ export async function readDatabase(client: postgres.Sql): Promise<DatabaseState>
   const rows = await Promise.all(tables.map(async (label) => {
     const name = label.slice("table ".length).split(".").map((part) => `"${part}"`).join(".");
     const [{ columns }] = await query(
-      `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute
+      `SELECT string_agg(quote_ident(attname), ', ' ORDER BY ${order}) AS columns FROM pg_attribute
         WHERE attrelid = '${name}'::regclass AND attnum > 0 AND NOT attisdropped
         AND NOT starts_with(attname, '__orm_kept_')`,
     );

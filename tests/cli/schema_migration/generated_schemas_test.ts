@@ -140,11 +140,14 @@ async function migrateFilled(
   await runMigrations(target);
   for (const statement of insertRows(before, 11)) await client.unsafe(statement);
   const present = await countRows(client);
-  const state = await readDatabase(client);
+  // a generated column that was not kept comes back as the last one
+  const isKept = random.chance(0.8);
+  const order = isKept ? "attnum" : "attname";
+  const state = await readDatabase(client, order);
   const values = listKeptValues(before, changed);
   const old = await read(values.map(({ before: text }) => text));
   await writeMigration(target.migrationsFolder!, "b", planned);
-  const migrate = random.chance(0.8) ? migrateAndKeep : runMigrations;
+  const migrate = isKept ? migrateAndKeep : runMigrations;
   const error = await migrate(target).then(() => undefined, (error: Error) => error);
   assertEquals(await countRows(client), present);
   if (error !== undefined) return error;
@@ -156,7 +159,7 @@ async function migrateFilled(
     return;
   }
   await runMigrationFolder(target, () => back.folder);
-  assertEquals(await readDatabase(client), state);
+  assertEquals(await readDatabase(client, order), state);
   count("taken back");
   await runMigrations(target);
 }
