@@ -104,6 +104,8 @@ class AccessFinder {
     // esbuild's name of a function is no use of it
     if (node.type === "ExpressionStatement" && isNaming(node.expression)) return;
     if (this.#isFunctionAssignment(node) || this.#isUnusedExport(node)) return;
+    // a query that uses a relation reads the tables of its condition
+    if (node.type === "CallExpression" && RELATIONS.test(getCalleeName(node) ?? "")) return;
     nodes.push(node);
     if (node.type === "VariableDeclarator") this.#addMembers(node);
     if (node.type === "Identifier") {
@@ -532,6 +534,9 @@ function listExported(fn: LoadedFunction, exported: string): string[] {
     return value?.type === "Identifier" ? [value.name] : [];
   });
 }
+
+/** Names of drizzle's functions that define relations; esbuild may add a number. */
+const RELATIONS = /^defineRelations(?:Part)?\d*$/;
 
 /** The tables of a relation. */
 interface Relation {

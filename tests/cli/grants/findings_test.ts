@@ -548,7 +548,7 @@ const RELATIONS = isDrizzleOne
         shown: r.many.a({
           from: r.b.id,
           to: r.a.id,
-          where: { id: { ne: "0" }, OR: [{ RAW: (a, { exists, sql }) => exists(sql\`select from \${c} where \${c.id} = \${a.id}\`) }] },
+          where: { id: { ne: "0" }, OR: [{ RAW: (a, { exists, sql }) => exists(sql\`(select from \${c} where \${c.id} = \${a.id})\`) }] },
         }),
         ofC: r.one.c({ from: r.b.id, to: r.c.id, alias: "hidden", where: { NOT: { RAW: sql\`\${c.id} in (select id from d)\` } } }),
       },
