@@ -1233,7 +1233,10 @@ export interface operations {
                         accessToken?: string;
                         /** @description Refresh token from the provider */
                         refreshToken?: string;
-                        /** @description Expiry date of the token */
+                        /**
+                         * Format: double
+                         * @description Expiry date of the token
+                         */
                         expiresAt?: number;
                         /** @description The user object from the provider. Only available for some providers like Apple. */
                         user?: {
