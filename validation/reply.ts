@@ -30,6 +30,7 @@ export class Reply<
  * field `reason`.
  */
 export interface KeptLiterals {
+  /** A field of a body. */
   readonly [field: string]:
     | ""
     | 0
