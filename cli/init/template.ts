@@ -14,41 +14,6 @@ import { PROJECT_TEMPLATES, type ProjectTemplate } from "./project_template.ts";
 import { renderReadme } from "./readme.ts";
 import { NODE_TOOLS, PLUGIN_OVERRIDES, PLUGIN_OVERRIDES_REASON, VERSIONS } from "./versions.ts";
 
-/**
- * npm packages that the project imports. The optional parts of this package are its own
- * dependencies.
- */
-const FROM_NPM = ["drizzle-orm", "zod"] as const;
-/** Entry points that the project may import. */
-const ENTRIES = [
-  "",
-  "/auth",
-  "/auth/jwt",
-  "/auth/schema",
-  "/cli",
-  "/client",
-  "/core",
-  "/database",
-  "/database/migrate",
-  "/database/orm",
-  "/database/types",
-  "/env",
-  "/errors",
-  "/idempotency",
-  "/jobs",
-  "/mail",
-  "/observability",
-  "/realtime",
-  "/router",
-  "/streaming",
-  "/testing",
-  "/triggers",
-  "/triggers/events",
-  "/uploads",
-  "/validation",
-  "/workflows",
-] as const;
-
 /** Returns the files of a Deno project: contents by path. */
 function denoFiles(): Record<string, string> {
   const trellis = "deno run -A @trellis/fn/cli";
@@ -64,13 +29,10 @@ function denoFiles(): Record<string, string> {
       ci: `deno task check && deno task test && ${trellis} check all && ${trellis} build --check`,
     },
     imports: {
-      ...Object.fromEntries(
-        ENTRIES.map((
-          entry,
-        ) => [`@trellis/fn${entry}`, `jsr:@trellis/fn@${VERSIONS["@trellis/fn"]}${entry}`]),
-      ),
-      ...Object.fromEntries(FROM_NPM.map((each) => [each, `npm:${each}@${VERSIONS[each]}`])),
-      "drizzle-orm/pg-core": `npm:drizzle-orm@${VERSIONS["drizzle-orm"]}/pg-core`,
+      // Deno finds the entry points of a package by its name
+      "@trellis/fn": `jsr:@trellis/fn@${VERSIONS["@trellis/fn"]}`,
+      "drizzle-orm": `npm:drizzle-orm@${VERSIONS["drizzle-orm"]}`,
+      zod: `npm:zod@${VERSIONS.zod}`,
     },
     compilerOptions: { strict: true },
     fmt: { lineWidth: 120 },

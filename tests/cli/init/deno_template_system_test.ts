@@ -17,7 +17,7 @@ Deno.test("the template for Deno passes its tasks, builds and answers in Node", 
   assertEquals(
     own.filter((name) => imports[name] === undefined),
     [],
-    "every entry point of the template exists",
+    "the package of the template exists",
   );
   // what the registry would give comes from the checkout
   const project = await writeTestProject({
