@@ -124,7 +124,8 @@ async function runWalk(
 
   function logRows(): void {
     loggedAt = monotonicNow(clock);
-    const all = estimate === undefined ? "" : ` of about ${Math.max(estimate, done)}`;
+    // statistics can be older than the rows
+    const all = estimate === undefined || estimate < done ? "" : ` of about ${estimate}`;
     logger(`${change.table}: ${done}${all} rows`);
   }
 
