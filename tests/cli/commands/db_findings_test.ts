@@ -92,7 +92,7 @@ Deno.test(
           assertStringIncludes(
             texts[0],
             "error migrations/0001_b.sql:2:1: CREATE TABLE t: not supported: column m of type mood (type-user-defined)\n" +
-              "    CREATE TABLE t (id int PRIMARY KEY, m mood)\n    To convert enums to text",
+              "    CREATE TABLE t (id int PRIMARY KEY, m mood)\n    Set the option `enums` to convert enums to text",
           );
           const all = JSON.parse((await run(checkAll, "--json", ...target)).stdout);
           const migrate = all.checks.find(({ name }: { name: string }) => name === "db migrate");
