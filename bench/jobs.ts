@@ -2,13 +2,14 @@
  * Jobs per second with 1, 4 and 16 workers, beside pg-boss and graphile-worker on the same
  * PostgreSQL. Each round measures all of them.
  *
- *   deno run -A bench/jobs.ts [--jobs 5000] [--rounds 3] [--finished 0]
+ *   deno run -A bench/jobs.ts [--jobs 5000] [--rounds 3] [--finished 0] [--waiting 0]
  *
  * pg-boss and graphile-worker are loaded from npm by this script; the package does not depend on
  * them. Each job inserts a row. Ours does it in the transaction that ends the job (exactly once), and
  * also as a job without a transaction (at least once) like the others, with the same pool of node-postgres.
  * A worker of pg-boss fetches 20 jobs at once; ours does so with `batchSize`, and else leases a job when it can begin it.
- * `--finished` rows of finished jobs are in the tables of ours and of pg-boss; graphile-worker deletes them.
+ * `--finished` rows of finished jobs are in the tables of ours and of pg-boss; graphile-worker deletes them. `--waiting` jobs
+ * that run in a day are in the tables of all three.
  *
  * @module
  */
@@ -29,7 +30,7 @@ interface Boss {
   start(): Promise<unknown>;
   stop(options: { graceful: boolean }): Promise<void>;
   createQueue(name: string): Promise<void>;
-  insert(name: string, jobs: readonly { data: object }[]): Promise<unknown>;
+  insert(name: string, jobs: readonly { data: object; startAfter?: Date }[]): Promise<unknown>;
   fetch(
     name: string,
     options: { batchSize: number },
@@ -48,12 +49,15 @@ const { values } = parseArgs({
     jobs: { type: "string" },
     rounds: { type: "string" },
     finished: { type: "string" },
+    waiting: { type: "string" },
   },
 });
 const jobs = Number(values.jobs ?? 5000);
 const rounds = Number(values.rounds ?? 3);
 const finished = Number(values.finished ?? 0);
-/** Finished jobs that are inserted at once. */
+const waiting = Number(values.waiting ?? 0);
+const tomorrow = new Date(Date.now() + 86_400_000);
+/** Jobs that are inserted at once. */
 const FILL = 10_000;
 
 /** A queue to measure. */
@@ -111,6 +115,19 @@ async function openOurs(
   };
 }
 
+/** Adds the jobs that have finished and those that wait, once. */
+async function fillBoss(boss: Boss, pool: pg.Pool): Promise<void> {
+  for (let filled = 0; filled < finished; filled += FILL) {
+    await boss.insert("insert", Array.from({ length: FILL }, (_, n) => ({ data: { n } })));
+  }
+  await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+  const later = (_: unknown, n: number) => ({ data: { n }, startAfter: tomorrow });
+  for (let filled = 0; filled < waiting; filled += FILL) {
+    await boss.insert("insert", Array.from({ length: FILL }, later));
+  }
+  await pool.query("vacuum analyze pgboss.job");
+}
+
 async function openBoss(url: string, pool: pg.Pool, workers: number): Promise<Subject> {
   const { PgBoss } = await import(PEERS.boss) as {
     PgBoss: new (options: object) => Boss;
@@ -124,11 +141,7 @@ async function openBoss(url: string, pool: pg.Pool, workers: number): Promise<Su
   boss.on("error", () => {});
   await boss.start();
   await boss.createQueue("insert");
-  for (let filled = 0; filled < finished; filled += FILL) {
-    await boss.insert("insert", Array.from({ length: FILL }, (_, n) => ({ data: { n } })));
-  }
-  await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
-  await pool.query("vacuum analyze pgboss.job");
+  if (workers === WORKERS[0]) await fillBoss(boss, pool);
   async function work(): Promise<void> {
     for (;;) {
       const found = await boss.fetch("insert", { batchSize: BATCH }) ?? [];
@@ -152,6 +165,13 @@ async function openGraphile(url: string, workers: number): Promise<Subject> {
   const pgPool = new pg.Pool({ connectionString: url, max: workers + 2 });
   const utils = await graphile.makeWorkerUtils({ pgPool, logger });
   await utils.migrate();
+  if (workers === WORKERS[0]) {
+    await pgPool.query(
+      "select graphile_worker.add_job('insert', json_build_object('n', n), run_at => $2) from generate_series(1, $1) n",
+      [waiting, tomorrow],
+    );
+    await pgPool.query("vacuum analyze");
+  }
   return {
     async run(): Promise<number> {
       await utils.withPgClient((client: pg.PoolClient) =>
@@ -212,10 +232,15 @@ if (import.meta.main) {
       now() + interval '1 day', 1, 1, now() - interval '2 hours'
     from generate_series(1, ${finished}::int) n`,
   );
+  await db.execute(
+    sql`insert into trellis_jobs (id, name, payload, shard, position, enqueued_at, run_at, due_at)
+    select gen_random_uuid(), 'insert', '{"n":1}', n % 16, n, now(), ${tomorrow.toISOString()}, ${tomorrow.toISOString()}
+    from generate_series(1, ${waiting}::int) n`,
+  );
   await db.execute(sql`vacuum analyze trellis_jobs`);
   await closeDrizzleClient(database);
   console.log(
-    `${jobs} jobs, ${finished} finished ones, median of ${rounds} rounds, jobs per second`,
+    `${jobs} jobs, ${finished} finished ones, ${waiting} that wait, median of ${rounds} rounds, jobs per second`,
   );
   console.log(
     "workers | ours, exactly once | ours, at least once | ours, batchSize 20 | pg-boss, batchSize 20 | graphile-worker",

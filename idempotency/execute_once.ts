@@ -2,7 +2,7 @@ import { beforeDeadline } from "../core/request_context.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { ServiceUnavailableError } from "../errors/http_errors.ts";
 import { logError, logWarn } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
+import { addOccurrences } from "../observability/metrics.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
 
 /** One execution of a handler, and how its outcome is stored. */
@@ -179,5 +179,5 @@ const METRICS = { done: "IdempotentReplays", running: "IdempotentConflicts" } as
  * @param state State of the first execution.
  */
 export function countDuplicate(operationName: string, state: keyof typeof METRICS): void {
-  metrics.addMetricsWithDimensions({ operationName }, [[METRICS[state], "Count", 1]]);
+  addOccurrences({ operationName }, [[METRICS[state], "Count", 1]]);
 }

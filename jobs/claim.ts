@@ -2,7 +2,7 @@ import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { AnyJob } from "./define_job.ts";
 import { FIRST_READY_SHARD, getPauseId, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
+import { listIds, MAX_IDS, sqlArray, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -108,7 +108,7 @@ export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
   const ids = names.map(({ pauseId }) => pauseId);
   const list = ids.length <= MAX_IDS
     ? sql`in (${listIds(ids)})`
-    : sql`= any(${`{${ids.join(",")}}`}::text::uuid[])`;
+    : sql`= any(${sqlArray(ids, "uuid")})`;
   return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" ${list}))`;
 }
 
@@ -154,11 +154,9 @@ export function atPlaces(
   rows: PlainSql,
 ): PlainSql {
   const places = shards.flatMap((shard) => names.map((sought) => ({ ...sought, shard })));
-  const list = (values: readonly (number | string)[]) =>
-    sql`${`{${values.map((value) => `"${value}"`).join(",")}}`}::text`;
-  return sql`unnest(${list(places.map(({ shard }) => shard))}::int[],
-    ${list(places.map(({ name }) => name))}::text[],
-    ${list(places.map(({ version }) => version))}::int[]) p ("shard", "name", "version")
+  return sql`unnest(${sqlArray(places.map(({ shard }) => shard), "int")},
+    ${sqlArray(places.map(({ name }) => name), "text")},
+    ${sqlArray(places.map(({ version }) => version), "int")}) p ("shard", "name", "version")
     cross join lateral (${rows}) d where ${isOpen(sql`p."name"`, names)}`;
 }
 

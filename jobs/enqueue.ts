@@ -9,7 +9,7 @@ import { findSession } from "../database/session/statement_session.ts";
 import { findTransactionState } from "../database/session/transaction_guard.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { log } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
+import { addOccurrences } from "../observability/metrics.ts";
 import type { JobUniqueOptions } from "./job_options.ts";
 import type { NewJob } from "./job_row.ts";
 import { JOBS_CHANNEL } from "./notify.ts";
@@ -146,7 +146,7 @@ function countEnqueued(jobs: readonly NewJob[]): void {
   const counts = new Map<string, number>();
   for (const { name } of jobs) counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const [job, count] of counts) {
-    metrics.addMetricsWithDimensions({ job }, [["JobsEnqueued", "Count", count]]);
+    addOccurrences({ job }, [["JobsEnqueued", "Count", count]]);
   }
 }
 

@@ -208,6 +208,8 @@ export class JobFinisher {
   /** Jobs that end while a statement runs wait again: a slow database gets few statements, not many. */
   async #work(): Promise<void> {
     this.#isBusy = true;
+    // the other jobs of a batch end in this turn
+    await undefined;
     do {
       await this.#finishBatch(this.#takeBatch());
     } while (this.#waiting.length >= (this.#isFlushing ? 1 : ENOUGH));

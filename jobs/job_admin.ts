@@ -6,7 +6,7 @@ import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { getPauseId } from "./job_row.ts";
 import { type FullLimits, readFullLimits } from "./limit_record.ts";
-import { sqlNow } from "./job_sql.ts";
+import { sqlArray, sqlNow } from "./job_sql.ts";
 import { findTestClock } from "./job_settings.ts";
 
 /** State of a job. A row that is `paused` is no job: while it is in the table, no job of its name begins. */
@@ -97,6 +97,11 @@ const COLUMNS: PlainSql = sql`"id", "name", "state", "attempts", "group_key",
 /** Columns of a job. */
 function listColumns(): PlainSql {
   return sql`${COLUMNS}, "run_at" <= ${sqlNow(findTestClock())} as is_due`;
+}
+
+/** Returns the state of a job for people. */
+export function describeState({ state, waitsForLimit }: JobDetails): string {
+  return waitsForLimit ? `${state}, waits for its limit` : state;
 }
 
 /** Returns the time of a column as ISO 8601, in UTC. */
@@ -219,7 +224,6 @@ export interface JobStats {
 export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
   const now = sqlNow(findTestClock());
   const { names, keys } = await readFullLimits(db, findTestClock());
-  const list = (values: readonly string[]) => sql`${`{${values.join(",")}}`}::text`;
   const rows = await runSqlRows<
     {
       name: string;
@@ -233,9 +237,9 @@ export async function countJobs(db: DrizzleClient): Promise<JobStats[]> {
     db,
     sql`select "name", "state", count(*) as jobs, count("since") as due,
       count(case when "state" = 'queued' and "limit_key" is not null and ("name" = any(${
-      list(names)
-    }::text[])
-        or "limit_key" = any(${list(keys)}::uuid[])) then "since" end) as limited,
+      sqlArray(names, "text")
+    })
+        or "limit_key" = any(${sqlArray(keys, "uuid")})) then "since" end) as limited,
       extract(epoch from ${now} - min("since")) as oldest_seconds
     from (select "name", "state", "limit_key", case
       when "state" = 'queued' and "run_at" <= ${now} then "run_at"

@@ -24,7 +24,14 @@ import { deliverAgain } from "./enqueue.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { getDueSeconds, getJobsConfig } from "./job_settings.ts";
 import { explainTable, listIds, MAX_IDS, sqlIn } from "./job_sql.ts";
-import { claimLimited, type LimitedName, moveIds, probeLimited, seekLimited } from "./limits.ts";
+import {
+  buildKeyWait,
+  claimLimited,
+  type LimitedName,
+  moveIds,
+  probeLimited,
+  seekLimited,
+} from "./limits.ts";
 
 /** SQLSTATE of a unique violation: another worker has just leased a job of the same group. */
 const GROUP_TAKEN = "23505";
@@ -146,9 +153,23 @@ export class JobClaimer {
     for (const { name, waitMs, places } of rotate(probed, random)) {
       const left = Math.min(limit - found.length, places);
       if (waitMs > 0) onWait?.(waitMs);
-      else if (left > 0) found.push(...await this.#claimName(findName(names, name), left));
+      else if (left > 0) {
+        const sought = findName(names, name);
+        const ofName = await this.#claimName(sought, left);
+        found.push(...ofName);
+        if (ofName.length < left) await this.#waitForKey(sought);
+      }
     }
     return found;
+  }
+
+  /** A worker looks again when the rate of a key allows the next job. */
+  async #waitForKey(sought: LimitedName): Promise<void> {
+    const { getDb, clock, onWait } = this.#options;
+    if (onWait === undefined || sought.limit.perKey?.rate === undefined) return;
+    const statement = buildKeyWait(sought, clock);
+    const [{ wait_ms }] = await runSqlRows<{ wait_ms: number | null }>(await getDb(), statement);
+    if (wait_ms !== null) onWait(Number(wait_ms));
   }
 
   #findFree(): Promise<SoughtName[]> {

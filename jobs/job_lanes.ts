@@ -21,9 +21,12 @@ export interface LaneOptions {
   /** Leases the next jobs. */
   readonly next: NextJobs;
   /** Runs jobs. */
-  readonly runner: JobRunner;
-  /** Leases the jobs of groups. */
-  readonly claimer: JobClaimer;
+  readonly runner: Pick<
+    JobRunner,
+    "run" | "release" | "flush" | "flushMetrics" | "getBatchSize" | "hasLimit" | "mayWait"
+  >;
+  /** Leases jobs ahead, and those of groups and batches. */
+  readonly claimer: Pick<JobClaimer, "claimDue" | "claimGroup" | "claimBatch" | "hasLimits">;
   /** Number of lanes. */
   readonly concurrency: number;
   /** Checks whether another job may begin. */
@@ -46,9 +49,9 @@ const AHEAD_MS = 100;
  * can begin it: a job that waits behind a slow one is free for other workers, and one that ends its
  * process costs no other job an attempt.
  *
- * While jobs are fast, one more is leased ahead for each lane, so that few statements lease many. That is a job that was
- * never leased before, so that the end of a process costs it one attempt at most; it is given back if it
- * cannot begin soon.
+ * While jobs are fast, one more is leased ahead for each lane, so that few statements lease many, and no lane waits for
+ * a statement. That is a job that was never leased before, so that the end of a process costs it one attempt at most; it
+ * is given back if it cannot begin soon.
  */
 export class JobLanes {
   readonly #options: LaneOptions;
@@ -57,9 +60,11 @@ export class JobLanes {
   readonly #buffer: LeasedJob[] = [];
   #filling: Promise<void> | undefined;
   #isEmpty = false;
+  /** True if the last look found as many jobs as it may lease. */
+  #hasMore = false;
   #fillsWithoutAhead = 0;
-  /** True if a place of a limit has become free since jobs were last looked for. */
-  #hasFreed = false;
+  /** True if a job has ended since jobs were last looked for: it may have enqueued another one, or have freed a place of its limit. */
+  #hasEnded = false;
   #isFast = false;
   #givingBack: ReturnType<typeof setTimeout> | undefined;
   /** Time at which jobs that were leased ahead are given back, on the clock of `performance.now()`. */
@@ -80,6 +85,7 @@ export class JobLanes {
     const { concurrency, runner } = this.#options;
     const lanes = Array.from({ length: concurrency }, () => this.#runLane());
     const results = await Promise.allSettled(lanes);
+    await this.#filling;
     runner.flush();
     // leased while the worker began to stop, or ahead
     this.#giveBack();
@@ -93,6 +99,7 @@ export class JobLanes {
   async #runLane(): Promise<void> {
     const { runner, claimer } = this.#options;
     for (let leased = await this.#take(); leased !== undefined; leased = await this.#take()) {
+      this.#fillAhead();
       // without others it runs alone
       const more = await claimer.claimBatch(leased, runner.getBatchSize(leased) - 1).catch(
         () => [],
@@ -101,17 +108,16 @@ export class JobLanes {
       const { outcomes } = await runner.run([leased, ...more]);
       const recording = Promise.all(outcomes.map((outcome) => this.#count(outcome)));
       this.#isFast = performance.now() - startedMs < FAST_MS;
-      const isLimited = runner.hasLimit(leased);
-      if (leased.group === null && !isLimited) continue;
+      const { group } = leased;
+      const isFree = group === null && !runner.hasLimit(leased);
       // the next job of the group, or of the limit, can be leased once this one is done
-      await recording;
-      if (claimer.hasLimits) {
-        this.#isEmpty = false;
-        this.#hasFreed = true;
-        this.#options.onPlaceFree();
+      if (!isFree) await recording;
+      this.#isEmpty = false;
+      this.#hasEnded = true;
+      if (!isFree && claimer.hasLimits) this.#options.onPlaceFree();
+      if (group !== null && this.#canStart()) {
+        this.#buffer.push(...await claimer.claimGroup(group));
       }
-      if (leased.group === null) continue;
-      if (this.#canStart()) this.#buffer.push(...await claimer.claimGroup(leased.group));
     }
   }
 
@@ -133,7 +139,7 @@ export class JobLanes {
         if (performance.now() > this.#giveBackMs) this.#giveBack();
         const leased = this.#buffer.shift();
         if (leased !== undefined || this.#isEmpty) return leased;
-        await (this.#filling ??= this.#fill().finally(() => this.#filling = undefined));
+        await (this.#filling ?? this.#startFill(this.#fill()));
       }
       return undefined;
     } finally {
@@ -141,13 +147,43 @@ export class JobLanes {
     }
   }
 
+  #startFill(fill: Promise<void>): Promise<void> {
+    return this.#filling = fill.finally(() => this.#filling = undefined);
+  }
+
   /** Leases a job for each lane that waits, with one statement; also one ahead for each lane if jobs are fast. */
   async #fill(): Promise<void> {
-    const { next, runner, concurrency, mayLeaseAhead } = this.#options;
-    this.#hasFreed = false;
-    const isAhead = this.#isFast && mayLeaseAhead && --this.#fillsWithoutAhead < 0;
-    const found = await next((isLimited) => this.#idle + (isAhead && !isLimited ? concurrency : 0));
-    this.#isEmpty = found.length === 0 && !this.#hasFreed;
+    this.#hasEnded = false;
+    const isAhead = this.#isFast && this.#options.mayLeaseAhead && --this.#fillsWithoutAhead < 0;
+    const found = await this.#lease(this.#options.next, isAhead);
+    this.#isEmpty = found === 0 && !this.#hasEnded;
+  }
+
+  /**
+   * Leases the next jobs while the lanes run the last ones, if that is more than one. That there are none is left to the look
+   * of a lane that waits: a job that runs may enqueue another one.
+   */
+  #fillAhead(): void {
+    const { claimer, concurrency, mayLeaseAhead } = this.#options;
+    const left = this.#buffer.length;
+    const isAhead = this.#hasMore && this.#isFast && mayLeaseAhead && this.#fillsWithoutAhead <= 0;
+    const isLow = left <= concurrency / 4 && concurrency - left > 1;
+    if (!isAhead || !isLow || this.#filling !== undefined || !this.#canStart()) return;
+    const leasing = this.#lease((getLimit) => claimer.claimDue(getLimit), true);
+    // a lane that waits looks again, and reports what fails then
+    void this.#startFill(leasing.then(() => {}, () => void (this.#hasMore = false)));
+  }
+
+  /** Leases jobs for the lanes that wait and, with `isAhead`, for the buffer. Returns how many. */
+  async #lease(next: NextJobs, isAhead: boolean): Promise<number> {
+    const { runner, concurrency } = this.#options;
+    let most = 1;
+    const found = await next((isLimited) => {
+      const ahead = isAhead && !isLimited ? concurrency - this.#buffer.length : 0;
+      most = Math.max(most, this.#idle + ahead);
+      return this.#idle + ahead;
+    });
+    this.#hasMore = found.length >= most;
     const atOnce = found.filter((leased) => !runner.mayWait(leased));
     const waiting = found.filter((leased) => runner.mayWait(leased));
     const tooMany = atOnce.splice(this.#idle);
@@ -155,6 +191,7 @@ export class JobLanes {
     this.#release(tooMany);
     this.#buffer.push(...atOnce, ...waiting);
     if (this.#buffer.length > this.#idle) this.#giveBackLater();
+    return found.length;
   }
 
   #giveBackLater(): void {

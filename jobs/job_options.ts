@@ -72,8 +72,16 @@ export interface JobUniqueOptions {
 export interface JobKeyLimitOptions<TInput = unknown> {
   /** Returns the key of a payload, such as the id of a customer, when a job is enqueued. */
   readonly key: (payload: TInput) => string;
-  /** Jobs of one key that run at the same time, from 1. */
-  readonly concurrency: number;
+  /**
+   * Jobs of one key that run at the same time, from 1.
+   * @default no limit
+   */
+  readonly concurrency?: number;
+  /**
+   * Attempts of the jobs of one key that begin in a period.
+   * @default no limit
+   */
+  readonly rate?: JobRateOptions;
 }
 
 /** Rate at which jobs begin. */
@@ -97,7 +105,7 @@ export interface JobLimitOptions<TInput = unknown> {
    */
   readonly perKey?: JobKeyLimitOptions<TInput>;
   /**
-   * Attempts that begin in a period.
+   * Attempts that begin in a period, of all keys together.
    * @default no limit
    */
   readonly rate?: JobRateOptions;
@@ -222,7 +230,11 @@ const LIMIT_RULES: OptionRules = {
   rate: OBJECT_OPTION,
 };
 
-const KEY_LIMIT_RULES: OptionRules = { key: FUNCTION_OPTION, concurrency: CONCURRENCY };
+const KEY_LIMIT_RULES: OptionRules = {
+  key: FUNCTION_OPTION,
+  concurrency: CONCURRENCY,
+  rate: OBJECT_OPTION,
+};
 
 const RATE_RULES: OptionRules = {
   count: wholeNumber([1, 1_000_000, "attempts"]),
@@ -288,6 +300,11 @@ export function readJobOptions(
   };
 }
 
+function checkRate(rate: JobRateOptions, path: string): void {
+  const given = { ...rate, count: rate.count ?? null, periodSeconds: rate.periodSeconds ?? null };
+  checkOptions("defineJob", given, RATE_RULES, path);
+}
+
 /** Checks the option `limit`. */
 function checkLimit(
   name: string,
@@ -305,13 +322,14 @@ function checkLimit(
   }
   if (perKey !== undefined) {
     // a missing option is as wrong as an invalid one
-    const given = { ...perKey, key: perKey.key ?? null, concurrency: perKey.concurrency ?? null };
+    const given = { ...perKey, key: perKey.key ?? null };
     checkOptions("defineJob", given, KEY_LIMIT_RULES, "limit.perKey.");
+    if (perKey.concurrency === undefined && perKey.rate === undefined) {
+      throw refuse("has perKey without a limit: it needs concurrency or rate");
+    }
+    if (perKey.rate !== undefined) checkRate(perKey.rate, "limit.perKey.rate.");
   }
-  if (rate !== undefined) {
-    const given = { ...rate, count: rate.count ?? null, periodSeconds: rate.periodSeconds ?? null };
-    checkOptions("defineJob", given, RATE_RULES, "limit.rate.");
-  }
+  if (rate !== undefined) checkRate(rate, "limit.rate.");
   if (batchSize > 1) throw refuse("does not go together with batchSize: leave one out");
   if (perKey !== undefined && (unique?.replace || unique?.whileQueued)) {
     throw refuse(

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
+import { formatArray } from "../database/session/array_literal.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -44,6 +45,19 @@ export function listIds(ids: readonly string[]): PlainSql {
   const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
   const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
   return joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
+}
+
+/**
+ * Returns an array as SQL. It is one parameter, so that the text of the statement is the same for each length.
+ *
+ * @param values The values.
+ * @param type Type of a value.
+ */
+export function sqlArray(
+  values: readonly (string | number)[],
+  type: "int" | "text" | "uuid",
+): PlainSql {
+  return sql`${formatArray(values, String)}::text::${rawSql(type)}[]`;
 }
 
 /** SQLSTATEs of a missing table and of a missing column. */

@@ -5,6 +5,7 @@ import type { ApiEvent, ProxyResult } from "../core/http/lambda.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import {
   countJobs,
+  describeState,
   getJob,
   JOB_STATES,
   type JobDetails,
@@ -31,6 +32,8 @@ pre { overflow-x: auto; white-space: pre-wrap }
 form { display: flex; flex-wrap: wrap; gap: .5rem }
 input, select, button { font: inherit; padding: .2rem .5rem }
 .dead { color: #d33; font-weight: 600 }`;
+
+const COUNTS = ["job", "state", "jobs", "due", "waiting since", "waits for its limit"] as const;
 
 /**
  * Renders a page for a browser that shows the jobs of the table: their number by name and state, the last 100 jobs by
@@ -78,13 +81,14 @@ async function renderList(db: DrizzleClient, params: URLSearchParams): Promise<s
     }</option>`
   );
   return [
-    renderTable("Jobs by name and state", ["job", "state", "jobs", "due", "waiting since"], [
-      ...counts.map(({ name, state, jobs, due, oldestDueSeconds }) => [
+    renderTable("Jobs by name and state", COUNTS, [
+      ...counts.map(({ name, state, jobs, due, oldestDueSeconds, waitForLimit }) => [
         renderLink({ name }, name),
         renderLink({ name, state }, state),
         String(jobs),
         String(due),
         due === 0 ? "" : `${oldestDueSeconds} s`,
+        waitForLimit === 0 ? "" : String(waitForLimit),
       ]),
     ]),
     `<form><select name="state" aria-label="State">${options.join("")}</select>`,
@@ -127,8 +131,9 @@ function renderJob(job: JobWithPayload, payloads: boolean): string {
   ].join("\n");
 }
 
-function renderState({ state }: JobDetails): string {
-  return state === "dead" ? `<span class="dead">${state}</span>` : state;
+function renderState(job: JobDetails): string {
+  const text = describeState(job);
+  return job.state === "dead" ? `<span class="dead">${text}</span>` : text;
 }
 
 function renderTime(time: string): string {

@@ -20,15 +20,18 @@ import {
 import type { AnyJob } from "./define_job.ts";
 import type { JobLimitOptions } from "./job_options.ts";
 import { FIRST_READY_SHARD, getLimitId, getNameKey, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlNow } from "./job_sql.ts";
+import { listIds, MAX_IDS, sqlArray, sqlNow } from "./job_sql.ts";
 import {
   addStarts,
   buildHold,
   buildLimitRecord,
   buildLimitRow,
+  countByKey,
   countStarts,
+  getKeyRowId,
   keepStarts,
   type LimitRecord,
+  sqlTime,
 } from "./limit_record.ts";
 
 /**
@@ -118,7 +121,6 @@ export function buildProbe(
   const now = sqlNow(clock);
   const due = selectPlaces(names, OTHER_SHARDS, { limit: MOVED, clock }, isRunnable(clock));
   const one = sql`select l."run_at" from "trellis_jobs" l where l."id" = p."limit_id"`;
-  const list = (values: readonly string[]) => sql`${`{${values.join(",")}}`}::text`;
   return sql`with /* plan ${rawSql(String(plan))} */ moved as (${buildMove(due, names)})
   select p."name", (select count(*) from "trellis_jobs" r where ${
     isRunning(sql`p."name"`, clock)
@@ -126,8 +128,8 @@ export function buildProbe(
     extract(epoch from (${one}) - ${now}) * 1000 as wait_ms,
     (exists (select 1 from moved m where m."name" = p."name")
       or exists (select 1 from "trellis_jobs" j where j."name" = p."name" and ${READY})) as is_ready
-  from unnest(${list(names.map(({ name }) => name))}::text[],
-    ${list(names.map(({ limitId }) => limitId))}::uuid[]) p ("name", "limit_id")
+  from unnest(${sqlArray(names.map(({ name }) => name), "text")},
+    ${sqlArray(names.map(({ limitId }) => limitId), "uuid")}) p ("name", "limit_id")
   where ${isOpen(sql`p."name"`, names)}`;
 }
 
@@ -151,35 +153,50 @@ export interface LimitedClaim {
   readonly from: string;
   /** True for the keys before it. */
   readonly before: boolean;
+  /** Time in whole milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** The row that counts the attempts of a key. */
+const KEY_ROW_ID = getKeyRowId(sql`k."key"`);
+
+/** Builds the query of the keys of a name that have jobs which could begin. It goes from key to key with an index. */
+function listKeys(name: string, first: PlainSql, until: PlainSql = sql``): PlainSql {
+  const nextKey = (after: PlainSql) =>
+    sql`select j."limit_key" from "trellis_jobs" j where j."name" = ${name} and ${READY} ${until} ${after}
+      order by j."limit_key" limit 1`;
+  return sql`(${nextKey(first)}) union all
+    select (${nextKey(sql`and j."limit_key" > k."key"`)}) from k where k."key" is not null`;
 }
 
 /**
- * Builds the statement that locks jobs of a name whose key has a free place. It goes from key to key with an index: it reads
- * no jobs of keys without a place, of which there are no more than jobs that run.
+ * Builds the statement that locks jobs of a name whose key has a free place: one of each key if keys have a rate. It reads no jobs
+ * of keys without a place.
  *
  * @param sought The name.
  * @param claim Which jobs.
  */
 export function selectLimited(
   { name, version, limit: { concurrency, perKey }, pauseId }: LimitedName,
-  { limit, clock, withGroups, ids, from, before }: LimitedClaim,
+  { limit, clock, nowMs, withGroups, ids, from, before }: LimitedClaim,
 ): PlainSql {
   const ofName = sql`j."name" = ${name} and ${READY}`;
   const only = ids === undefined ? sql`` : sql`and j."id" in (${listIds(ids)})`;
-  const until = before ? sql`and j."limit_key" < ${from}::uuid` : sql``;
-  const first = before ? sql`` : sql`and j."limit_key" >= ${from}::uuid`;
-  const nextKey = (after: PlainSql) =>
-    sql`select j."limit_key" from "trellis_jobs" j where ${ofName} ${until} ${after}
-      order by j."limit_key" limit 1`;
   const keys = ids === undefined
-    ? sql`(${nextKey(first)}) union all
-      select (${nextKey(sql`and j."limit_key" > k."key"`)}) from k where k."key" is not null`
+    ? before
+      ? listKeys(name, sql``, sql`and j."limit_key" < ${from}::uuid`)
+      : listKeys(name, sql`and j."limit_key" >= ${from}::uuid`)
     : sql`select distinct j."limit_key" from "trellis_jobs" j where ${ofName} ${only}`;
   const running = isRunning(sql`${name}`, clock);
-  const places = perKey === undefined
+  const ofKey = perKey?.concurrency === undefined
     ? sql`${limit}::bigint`
     : sql`greatest(0, ${perKey.concurrency}::bigint - (select count(*) from "trellis_jobs" r
       where ${running} and r."limit_key" = k."key"))`;
+  const places = perKey?.rate === undefined ? ofKey : sql`case when exists (
+      select 1 from "trellis_jobs" l where l."id" = ${KEY_ROW_ID} and l."run_at" > ${
+    sqlTime(nowMs)
+  })
+    then 0 else least(1, ${ofKey}) end`;
   const allPlaces = concurrency === undefined
     ? sql`${limit}::bigint`
     : sql`least(${limit}::bigint, greatest(0, ${concurrency}::bigint
@@ -211,7 +228,7 @@ interface HeldRow extends Record<string, unknown> {
 export async function claimLimited(
   tx: TransactionClient,
   sought: LimitedName,
-  claim: Omit<LimitedClaim, "before">,
+  claim: Omit<LimitedClaim, "before" | "nowMs">,
   plan: number,
 ): Promise<LeasedJob[] | undefined> {
   const { job, limitId, limit: { concurrency, perKey, rate } } = sought;
@@ -220,19 +237,23 @@ export async function claimLimited(
   const held = (await runSqlRows<HeldRow>(tx, buildHold(limitId, clock)))[0] ??
     (await runSqlRows<HeldRow>(tx, buildLimitRow(sought, clock)))[0];
   if (held === undefined) return undefined;
-  const nowMs = Number(held.now_ms);
+  const nowMs = Math.floor(Number(held.now_ms));
   const known = JSON.parse(held.payload) as Partial<LimitRecord>;
   let starts = rate === undefined ? [] : keepStarts(known.starts ?? [], rate, nowMs);
   const most = Math.min(
     claim.limit,
+    perKey?.rate === undefined ? Infinity : MAX_IDS,
     rate === undefined ? Infinity : rate.count - countStarts(starts),
   );
   const found: LeasedJob[] = [];
   for (const before of perKey !== undefined && claim.ids === undefined ? [false, true] : [false]) {
     if (found.length >= most) break;
-    const locked = selectLimited(sought, { ...claim, limit: most - found.length, before });
+    const locked = selectLimited(sought, { ...claim, nowMs, limit: most - found.length, before });
     const statement = buildClaim(locked, { jobs: [job], clock }, plan);
     found.push(...(await runSqlRows<ClaimedRow>(tx, statement)).map(readLeasedJob));
+  }
+  if (perKey?.rate !== undefined && found.length > 0) {
+    await countByKey(tx, sought.name, found.map(({ id }) => id), perKey.rate, nowMs);
   }
   if (rate !== undefined && found.length > 0) {
     starts = addStarts(starts, rate, [nowMs, found.length]);
@@ -244,6 +265,20 @@ export async function claimLimited(
     await runSqlRows(tx, buildLimitRecord(limitId, { limit, starts }, waitMs / 1000, clock));
   }
   return found;
+}
+
+/**
+ * Builds the statement that reads the milliseconds until the rate of a key allows the next attempt of a job that waits for it;
+ * `null` if none does.
+ *
+ * @param sought The name.
+ * @param clock Clock of a test.
+ */
+export function buildKeyWait({ name }: LimitedName, clock: Clock | undefined): PlainSql {
+  const now = sqlNow(clock);
+  return sql`with recursive k ("key") as (${listKeys(name, sql``)})
+  select extract(epoch from min(l."run_at") - ${now}) * 1000 as wait_ms
+  from k join "trellis_jobs" l on l."id" = ${KEY_ROW_ID} where l."run_at" > ${now}`;
 }
 
 /** A name that has jobs which could begin. */

@@ -243,8 +243,8 @@ const EACH_SHARD: readonly number[] = listShards(0, false);
 const ALL_SHARDS: PlainSql = rawSql(EACH_SHARD.join(", "));
 
 /**
- * Builds the statement that removes finished jobs whose time is over. It locks them, so that a job that is
- * sent again at the same time stays.
+ * Builds the statement that removes finished jobs whose time is over, and counts of attempts that have no effect any more. It
+ * locks them, so that a job that is sent again at the same time stays.
  *
  * @param limit Maximum number of rows: far below the 3,000 rows of a transaction on the distributed
  * provider.
@@ -254,7 +254,7 @@ export function buildRemoveOld(limit: number, clock: Clock | undefined): PlainSq
   return sql`delete from "trellis_jobs" where "id" = any(array(
     select j."id" from "trellis_jobs" j where j."shard" in (${ALL_SHARDS})
       and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is not null
-      and j."state" in ('done', 'cancelled') limit ${limit} for update skip locked))`;
+      and j."state" in ('done', 'cancelled', 'limit') limit ${limit} for update skip locked))`;
 }
 
 /** Rows of each name in a shard that count for the age: those that were due first. */

@@ -86,7 +86,7 @@ export const metrics: Metrics = {
  * Adds metrics of the package, without counts of 0: CloudWatch bills each metric that has a value, and an alarm takes a missing
  * one for 0.
  *
- * @param dimensions Dimensions besides `service`. With `METRICS_DIMENSIONS=service` they are properties of the line.
+ * @param dimensions Dimensions besides `service`. With `METRICS_DIMENSIONS=service` they are fields of the line.
  * @param data The values.
  */
 export function addOccurrences(

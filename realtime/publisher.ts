@@ -147,6 +147,8 @@ async function sendToAll(
           gone.push(connectionId);
         }
       } catch (error) {
+        // no connection can be reached: the package or the endpoint is missing
+        if (error instanceof ConfigurationError) throw error;
         result.failed++;
         const reason = describeError(error).message;
         logWarn("message was not sent to a connection", { topic, connectionId, reason });

@@ -23,7 +23,7 @@ interface LoggedError {
 
 /**
  * Describes the error of a log line for the terminal: database fields, then each error of the cause
- * chain with its stack frames in the project.
+ * chain with its stack frames in the project. Without an error it is the field `reason`.
  *
  * @param shorten Returns how a frame shows an absolute path.
  * @returns The text to append to the line, and more lines.
@@ -33,7 +33,7 @@ export function describeLogError(
   shorten: (path: string) => string = (path) => path,
 ): { text: string; lines: string[] } {
   const lines: string[] = [];
-  let text = "";
+  let text = line.error === undefined && typeof line.reason === "string" ? `: ${line.reason}` : "";
   let current = line.error as LoggedError | undefined;
   const facts = describeFacts({ ...(asObject(current?.details)), ...line });
   for (let depth = 0; current !== undefined && depth < MAX_CAUSES; depth++) {

@@ -92,7 +92,7 @@ export async function createJobRunner(
     const [row] = await runSqlRows<{ at: number | string | null }>(
       db,
       sql`select extract(epoch from min("run_at")) * 1000 as at from "trellis_jobs"
-      where "state" in ('queued', 'limit') and "finished_at" is null
+      where "state" in ('queued', 'limit')
       and "run_at" > ${new Date(clock.now()).toISOString()}::timestamptz
       and "run_at" <= ${new Date(untilMs).toISOString()}::timestamptz`,
     );

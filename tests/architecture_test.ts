@@ -447,3 +447,13 @@ Deno.test("architecture: ./testing loads no database, no accounts, no command li
   );
   assertEquals(packages, []);
 });
+
+Deno.test("architecture: the package's own metrics follow METRICS_DIMENSIONS, but those that alarms read", async () => {
+  const users: string[] = [];
+  for (const file of files) {
+    const lines = (await Deno.readTextFile(new URL(`../${file}`, import.meta.url))).split("\n");
+    const isUsed = lines.some((line) => /^[^*]*\bmetrics\.addMetricsWithDimensions\(/.test(line));
+    if (isUsed) users.push(file);
+  }
+  assertEquals(users.sort(), ["jobs/relay.ts", "observability/metrics.ts"]);
+});

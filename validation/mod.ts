@@ -55,7 +55,7 @@ export {
   type Pagination,
 } from "./paginate.ts";
 export type { BodyInput } from "./read_body.ts";
-export { Reply, reply } from "./reply.ts";
+export { type KeptLiterals, Reply, reply } from "./reply.ts";
 export type {
   Accepted,
   AcceptedOptions,

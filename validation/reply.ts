@@ -26,6 +26,19 @@ export class Reply<
 }
 
 /**
+ * A hint for the compiler: beside it `{ reason: "full" }` is not widened to `{ reason: string }`, also if another status has the
+ * field `reason`.
+ */
+export interface KeptLiterals {
+  readonly [field: string]:
+    | ""
+    | 0
+    | false
+    | KeptLiterals
+    | readonly ("" | 0 | false | KeptLiterals)[];
+}
+
+/**
  * Creates the response of a handler. The compiler checks body and headers against the schemas of the status in `responses`. A
  * handler that declares no responses can reply without a body only.
  *
@@ -65,7 +78,7 @@ export function reply<
   TOptions extends ResponseOptions | undefined = undefined,
 >(
   status: TStatus,
-  value: TValue,
+  value: TValue | KeptLiterals,
   options?: TOptions,
 ): Reply<TStatus, TValue, TOptions>;
 export function reply(

@@ -15,7 +15,7 @@ import { sqlNow } from "../jobs/job_sql.ts";
 import type { AnyJob, LeasedAttempt, OwnedLease } from "../jobs/define_job.ts";
 import { markDone } from "../jobs/run_attempt.ts";
 import { log } from "../observability/logger.ts";
-import { metrics } from "../observability/metrics.ts";
+import { addOccurrences } from "../observability/metrics.ts";
 import { cancelChildren } from "./cancel_workflow.ts";
 import {
   readEntries,
@@ -350,5 +350,5 @@ function report({ id, name }: WorkflowRow, { state, error }: Ending, hasMetrics:
     });
   }
   if (!hasMetrics) return;
-  metrics.addMetricsWithDimensions({ workflow: name }, [[METRICS[state], "Count", 1]]);
+  addOccurrences({ workflow: name }, [[METRICS[state], "Count", 1]]);
 }

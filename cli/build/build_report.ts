@@ -181,7 +181,7 @@ function renderSchemas(built: readonly BuiltFunction[]): string[] {
   const lines = built.flatMap(({ name, compiledSchemas, schemasBytes = 0, notCompiled }) => {
     if (notCompiled !== undefined) return [`  ${name}: zod is included, ${notCompiled}`];
     if (compiledSchemas === undefined) return [];
-    const names = compiledSchemas.map(toSchemaName).join(", ");
+    const names = compiledSchemas.map(toSchemaName).join(", ") || "none";
     return [`  ${name}: ${names} (zod on demand, ${formatBytes(schemasBytes)})`];
   });
   return lines.length === 0 ? [] : ["", "schemas compiled ahead of time:", ...lines];

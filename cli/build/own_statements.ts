@@ -64,7 +64,13 @@ import {
 import { createJobRow } from "../../jobs/job_row.ts";
 import { buildLook } from "../../jobs/lease_watch.ts";
 import { buildLimitRow } from "../../jobs/limit_record.ts";
-import { claimLimited, moveIds, probeLimited, seekLimited } from "../../jobs/limits.ts";
+import {
+  buildKeyWait,
+  claimLimited,
+  moveIds,
+  probeLimited,
+  seekLimited,
+} from "../../jobs/limits.ts";
 import { runRelay } from "../../jobs/relay.ts";
 import { waitForJob } from "../../jobs/wait_for_job.ts";
 import { createConnectionStore } from "../../realtime/connection_store.ts";
@@ -116,7 +122,7 @@ const addJob = (isUnique: boolean, limit?: JobLimitOptions): Work => async (tx) 
 };
 const LIMIT: JobLimitOptions = {
   concurrency: 1,
-  perKey: { key: () => "", concurrency: 1 },
+  perKey: { key: () => "", concurrency: 1, rate: { count: 1, periodSeconds: 1 } },
   rate: { count: 1, periodSeconds: 1 },
 };
 
@@ -211,6 +217,8 @@ const claimLimitedJobs: Work = async (tx) => {
     { rate },
     { concurrency },
     { perKey },
+    { perKey: { key: perKey!.key, concurrency: 1 } },
+    { perKey: { key: perKey!.key, rate } },
   ].map((limit) => seekLimited({ jobName: "job", settings: { ...settings, limit } } as AnyJob)));
   await probeLimited(tx, [names[0]], undefined, 0);
   await moveIds(tx, [ID], [names[0]], undefined);
@@ -221,7 +229,11 @@ const claimLimitedJobs: Work = async (tx) => {
         await claimLimited(tx as unknown as TransactionClient, sought, claim, 0);
       }
     }
-    await runAll(tx, [buildLimitRow(sought, undefined), buildLater([ID], 1, undefined)]);
+    await runAll(tx, [
+      buildKeyWait(sought, undefined),
+      buildLimitRow(sought, undefined),
+      buildLater([ID], 1, undefined),
+    ]);
   }
 };
 

@@ -123,6 +123,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     output.line(`${output.bold(server.project)} runs at ${output.bold(url)}`);
     output.line(`  page       ${page}`);
     output.line(`  functions  ${server.functions.length}: ${kinds}`);
+    if (server.sockets !== undefined) output.line(`  sockets    ${server.sockets}`);
     output.line(`  database   ${server.database}`);
     if (secrets.length > 0) {
       output.line(`  generated  ${secrets.join(", ")} (.trellis/dev/secrets.json)`);

@@ -54,7 +54,7 @@ export const jobsList: Command = {
 
 async function list(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const { listJobs } = await import("../../jobs/job_admin.ts");
+  const { describeState, listJobs } = await import("../../jobs/job_admin.ts");
   const state = options.state as JobState | undefined;
   const limit = readLimit(options.limit as string | undefined);
   const name = options.job as string | undefined;
@@ -65,7 +65,7 @@ async function list(context: CommandContext): Promise<CommandResult> {
   const rows = jobs.map((job) => [
     job.id,
     job.name,
-    job.waitsForLimit ? "queued, waits for its limit" : job.state,
+    describeState(job),
     String(job.attempts),
     toSeconds(job.enqueuedAt),
     (job.lastError ?? "").split("\n")[0],

@@ -275,13 +275,15 @@ function findObjectNarrowing(
   if (others === true && direction === "request") {
     return [...missing, ...declared, ...compareAdditional({}, to, at("*"), compare)];
   }
-  if (typeof others !== "object" || others === null) return [...missing, ...declared];
+  const isDescribed = from.additionalProperties === true || typeof others === "object";
+  if (!isDescribed || others === null) return [...missing, ...declared];
+  const other = others === true ? {} : others;
   return [
     ...missing,
     ...declared,
     ...Object.keys(wanted).filter((name) => !Object.hasOwn(given, name))
-      .flatMap((name) => compare(others, wanted[name], at(name))),
-    ...compareAdditional(others, to, at("*"), compare),
+      .flatMap((name) => compare(other, wanted[name], at(name))),
+    ...compareAdditional(other, to, at("*"), compare),
   ];
 }
 

@@ -34,9 +34,7 @@ export async function checkSecrets(
 async function generateValue(source: PlannedSource, secrets: SecretValues): Promise<void> {
   if (await secrets.put(source, generateSecret())) return;
   throw new StepError(
-    `the secret ${
-      secrets.getName(source)
-    } does not exist in AWS, although Terraform has created it: ` +
+    `the secret ${secrets.getName(source)} does not exist in AWS, although it was created: ` +
       "the region of the AWS clients differs, or it was deleted by hand. Set infra.region in trellis.config.ts",
   );
 }

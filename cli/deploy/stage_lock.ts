@@ -59,8 +59,9 @@ export async function withStageLock<T>(
   const release = () => lock.release().catch(() => {});
   const { stopped, restore } = waitForStopSignal();
   stopped.then(async (signal) => {
-    deployment.context.output.note("Stopping. A second signal does not wait for Terraform");
-    await deployment.terraform.stop();
+    const { context: { output }, terraform } = deployment;
+    output.note(`Stopping. A second signal does not wait for ${terraform.product}`);
+    await terraform.stop();
     await release();
     process.exit(signal === "SIGINT" ? 130 : 143);
   });
@@ -169,7 +170,9 @@ async function takeLease(
     const isDead = present !== undefined && (isUnlocking || present.ageMs > EXPIRY_MS);
     const taken = isDead ? await write({ IfMatch: present.tag }) : undefined;
     if (taken !== undefined) return taken;
-    const { owner, startedAt } = present?.found ?? { owner: "somebody", startedAt: "just now" };
+    // of those that take over a dead lock at once, one does
+    const holder = isDead ? await read() : present;
+    const { owner, startedAt } = holder?.found ?? { owner: "somebody", startedAt: "just now" };
     throw new ConfigurationError(
       `${owner} is deploying ${prefix} (since ${startedAt}): wait for its end. The lock of a process that ` +
         `was killed expires after ${EXPIRY_MS / 60_000} minutes; --unlock takes it at once`,

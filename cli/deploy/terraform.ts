@@ -66,6 +66,8 @@ export async function openTerraform(options: TerraformOptions): Promise<Terrafor
 export class Terraform {
   /** The program and its version: `Terraform v1.11.4`. */
   readonly version: string;
+  /** `Terraform` or `OpenTofu`. */
+  readonly product: string;
   readonly #program: string;
   readonly #options: TerraformOptions;
   readonly #discardAtExit = (): void => this.discardPlans();
@@ -76,6 +78,7 @@ export class Terraform {
 
   constructor(program: string, version: string, options: TerraformOptions) {
     this.version = version;
+    this.product = version.startsWith("OpenTofu") ? "OpenTofu" : "Terraform";
     this.#program = program;
     this.#options = options;
   }
@@ -135,7 +138,7 @@ export class Terraform {
         const { id, who, created } = lock;
         if (!isUnlocking) {
           throw new ConfigurationError(
-            `The state is locked by ${who} since ${created}: another Terraform is running, or it was killed. ` +
+            `The state is locked by ${who} since ${created}: another ${this.product} is running, or it was killed. ` +
               "Wait for its end. If there is none, run the command again with --unlock",
           );
         }
@@ -146,7 +149,7 @@ export class Terraform {
 
   /** Interrupts what is running, and waits until it has stored and unlocked the state. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error("Terraform was interrupted"));
+    this.#stopping.abort(new Error(`${this.product} was interrupted`));
     await this.#active;
   }
 
@@ -196,8 +199,8 @@ export class Terraform {
     const values = Object.entries(stage.variables).map(([name, value]) =>
       ` -var='${name}=${value}'`
     );
-    return "AWS has resources that are not in the state: a Terraform that was killed does not record what it has created " +
-      `last. Delete them in AWS, or take each over in ${folder}: ${program} import${
+    return `AWS has resources that are not in the state: ${this.product}, if it is killed, does not record what it has ` +
+      `created last. Delete them in AWS, or take each over in ${folder}: ${program} import${
         values.join("")
       } <address> <id>`;
   }

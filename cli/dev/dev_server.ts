@@ -13,6 +13,7 @@ import { createLocalEndpoints } from "./local_endpoints.ts";
 import { type LocalProject, openProject, preloadFunctions } from "./open_project.ts";
 import { createPendingWork } from "./pending_work.ts";
 import { startRelayTimer } from "./relay_timer.ts";
+import { loadWebSockets, SOCKET_PATH } from "./socket_gateway.ts";
 import { watchClientTypes, watchMigrations, watchProject } from "./watch_project.ts";
 
 /** A running dev server. */
@@ -21,6 +22,8 @@ export interface DevServer {
   readonly port: number;
   readonly project: string;
   readonly functions: readonly FunctionFile[];
+  /** The address of the WebSocket API, if there is one. */
+  readonly sockets: string | undefined;
   /** A description of the database. */
   readonly database: string;
   /** Returns the names of the generated secrets. */
@@ -79,6 +82,10 @@ async function start(
     return found;
   });
   terminal.flush();
+  const hasSockets = functions.some(({ kind }) => kind === "websocket");
+  if (hasSockets) {
+    await loadWebSockets().catch((error: Error) => terminal.warn(error.message));
+  }
   await openWithoutMigrations(options, project);
 
   const migrations = watchMigrations(options, project, () => pending.settle(GRACE_MS));
@@ -104,6 +111,7 @@ async function start(
     functions,
     url: server.url,
     port: server.port,
+    sockets: hasSockets ? `ws://localhost:${server.port}${SOCKET_PATH}` : undefined,
     database: database.summary,
     secrets: () => environment.generated(),
     confirmMigrations: () => migrations.confirm(),

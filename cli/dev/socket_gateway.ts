@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { AuthorizerContext } from "../../core/http/lambda.ts";
 import type { WebSocketEvent, WebSocketResult } from "../../core/triggers/trigger_events.ts";
 import { explainMissing } from "../../env/optional_package.ts";
-import { logError } from "../../observability/logger.ts";
+import { logError, logWarn } from "../../observability/logger.ts";
 import {
   createRequestAuthorizerEvent,
   createWebSocketConnectEvent,
@@ -60,6 +60,15 @@ export interface SocketGateway {
   answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void>;
   /** Closes all connections. */
   close(): void;
+}
+
+/**
+ * Loads the package `ws`.
+ *
+ * @throws {ConfigurationError} If it is not installed.
+ */
+export function loadWebSockets(): Promise<typeof import("ws")> {
+  return import("ws").catch(explainMissing(CLI_PACKAGES, "ws", "The local WebSocket API"));
 }
 
 /** The part of a connection of the package `ws` that is used here. */
@@ -185,9 +194,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
   return {
     async accept(request, socket, head): Promise<void> {
       try {
-        const { WebSocketServer } = await import("ws").catch(
-          explainMissing(CLI_PACKAGES, "ws", "The local WebSocket API"),
-        );
+        const { WebSocketServer } = await loadWebSockets();
         const connection = await admitClient(request);
         const server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
         server.handleUpgrade(request, socket, head, (opened: Socket) => open(opened, connection));
@@ -195,6 +202,10 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
         const isRefused = error instanceof HandshakeError || error instanceof GatewayError;
         const status = isRefused ? error.status : 500;
         if (status === 500) logError("WebSocket handshake failed", { error });
+        if (status === 404) {
+          const reason = `the local WebSocket API is at ${SOCKET_PATH}`;
+          logWarn("WebSocket handshake refused", { reason });
+        }
         socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       }
     },

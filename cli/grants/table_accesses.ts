@@ -4,7 +4,9 @@ import type {
   TaggedTemplateExpression,
   VariableDeclarator,
 } from "acorn";
+import * as drizzle from "drizzle-orm";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
+import { isKind } from "../../database/session/drizzle_table.ts";
 import { isDrizzleOne } from "../../database/session/drizzle_version.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { findDeclaration, listArguments, type LocalDeclaration } from "../project/declarations.ts";
@@ -22,6 +24,7 @@ import {
   isNaming,
   unwrap,
 } from "../sources/syntax.ts";
+import { renderSql } from "../schema_migration/column_definition.ts";
 import { findTableName } from "./drizzle_values.ts";
 import { PLACEHOLDER, type SqlCall, type SqlReader, type SqlSequence } from "./sql_access.ts";
 import { printTable, type TableName } from "./table_name.ts";
@@ -101,6 +104,8 @@ class AccessFinder {
     // esbuild's name of a function is no use of it
     if (node.type === "ExpressionStatement" && isNaming(node.expression)) return;
     if (this.#isFunctionAssignment(node) || this.#isUnusedExport(node)) return;
+    // a query that uses a relation reads the tables of its condition
+    if (node.type === "CallExpression" && RELATIONS.test(getCalleeName(node) ?? "")) return;
     nodes.push(node);
     if (node.type === "VariableDeclarator") this.#addMembers(node);
     if (node.type === "Identifier") {
@@ -296,8 +301,16 @@ class AccessFinder {
     for (const property of related.properties) {
       const relation = relations[getMemberName(property) ?? ""];
       if (relation === undefined || property.type !== "Property") continue;
-      this.#addRead(node, relation.junction);
+      this.#addRelation(node, relation);
       this.#addRelated(node, relation.target, property.value);
+    }
+  }
+
+  /** Adds what a relation reads beside its table: the table of `through`, and those of its condition. */
+  #addRelation(node: AnyNode, { junction, condition }: Relation): void {
+    this.#addRead(node, junction);
+    for (const text of condition?.() ?? []) {
+      this.#addSql(node, text === undefined ? undefined : `SELECT (${text})`);
     }
   }
 
@@ -327,7 +340,7 @@ class AccessFinder {
       const relation = relations[key];
       if (/^(?:AND|OR|NOT)$/.test(key)) this.#addFiltered(node, table, property.value);
       else if (relation !== undefined) {
-        this.#addRead(node, relation.junction);
+        this.#addRelation(node, relation);
         this.#addRead(node, relation.target);
         this.#addFiltered(node, relation.target, property.value);
       }
@@ -522,11 +535,16 @@ function listExported(fn: LoadedFunction, exported: string): string[] {
   });
 }
 
+/** Names of drizzle's functions that define relations; esbuild may add a number. */
+const RELATIONS = /^defineRelations(?:Part)?\d*$/;
+
 /** The tables of a relation. */
 interface Relation {
   readonly target: unknown;
   /** The table of `through` of drizzle 1.0. */
   readonly junction?: unknown;
+  /** Returns the SQL in the condition of a relation of drizzle 1.0; `undefined` for what is unknown. */
+  readonly condition?: () => (string | undefined)[];
 }
 
 /** Relations by name. */
@@ -566,9 +584,34 @@ function listDefined(value: unknown): TableRelations[] {
   return Object.values(value as object).map((each) => {
     const { table, relations } = Object(each);
     const entries = Object.entries(Object(relations)).map(([name, relation]) => {
-      const { targetTable: target, throughTable: junction } = Object(relation);
-      return [name, { target, junction }];
+      const { targetTable: target, throughTable: junction, where, isFilterReversed } = Object(
+        relation,
+      );
+      const filtered = isFilterReversed === true ? table : target;
+      return [name, { target, junction, condition: () => listFilterSql(where, filtered) }];
     });
     return [table, Object.fromEntries(entries)];
+  });
+}
+
+/** Lists the SQL in a filter of drizzle 1.0; other conditions name columns of the same table. */
+function listFilterSql(filter: unknown, table: unknown): (string | undefined)[] {
+  if (isKind(filter, "SQL")) {
+    try {
+      return [renderSql(filter as drizzle.SQL)];
+    } catch {
+      return [undefined];
+    }
+  }
+  if (Array.isArray(filter)) return filter.flatMap((each) => listFilterSql(each, table));
+  if (Object.getPrototypeOf(Object(filter)) !== Object.prototype) return [];
+  return Object.entries(filter as object).flatMap(([key, value]) => {
+    if (key !== "RAW" || typeof value !== "function") return listFilterSql(value, table);
+    try {
+      // drizzle's operators are among its exports
+      return listFilterSql(value(table, drizzle), table);
+    } catch {
+      return [undefined];
+    }
   });
 }

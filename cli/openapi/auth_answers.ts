@@ -19,7 +19,7 @@ function list(items: Json): Json {
 
 const TEXT = { type: "string" };
 const FLAG = { type: "boolean" };
-const NUMBER = { type: "number" };
+const NUMBER = { type: "number", format: "double" };
 const USER = refer("User");
 const SESSION = refer("Session");
 const MEMBER = refer("Member");

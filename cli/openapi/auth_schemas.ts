@@ -74,6 +74,8 @@ function convertType(type: string | readonly unknown[]): Entry[] {
   if (type === "date" || type === "Date") return [["type", "string"], ["format", "date-time"]];
   const types = [type].flat().filter((each) => TYPES.includes(each));
   if (types.length === 0) return [];
+  // generators take a number without a format for one of 32 bits
+  if (type === "number") return [["type", type], ["format", "double"]];
   return [["type", typeof type === "string" ? types[0] : types]];
 }
 

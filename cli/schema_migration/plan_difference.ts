@@ -51,30 +51,29 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
   const { migrationsFolder, exports, decisions, isPartial = false } = options;
   const declared = findDeclaredObjects(exports);
   const created = listCreateStatements(declared);
-  return await withMigrated([], async (database, config) => {
-    await createTablespaces(database, declared);
-    if (migrationsFolder !== undefined) {
+  const tablespaces = listTablespaces(declared);
+  // migrations that name a tablespace run after it is created
+  const isLate = tablespaces.size > 0;
+  return await withMigrated(isLate ? [] : migrationsFolder ?? [], async (database, config) => {
+    await createTablespaces(database, tablespaces);
+    if (isLate && migrationsFolder !== undefined) {
       await runMigrations({ migrationsFolder, database: config });
     }
     const problems = await findMissingPolicies(database, declared);
     if (problems.length > 0) return { steps: [], problems, kept: [], open: [] };
     const before = await readCatalog(database);
     const all = await readSchemaCatalog(database, before, created);
-    return await settle(database, {
-      want: withoutReferenced(all, declared),
-      created,
-      concurrent: listConcurrentIndexes(declared),
-      decisions,
-      isPartial,
-    });
+    const want = withoutReferenced(all, declared);
+    const concurrent = listConcurrentIndexes(declared);
+    return await settle(database, { want, created, concurrent, decisions, isPartial }, before);
   });
 }
 
 type Settling = Omit<Comparison, "have" | "expands">;
 
 /** Creates the tablespaces of the schema, so that statements which name them can run. */
-async function createTablespaces(database: PGlite, declared: DeclaredObjects): Promise<void> {
-  for (const name of listTablespaces(declared)) {
+async function createTablespaces(database: PGlite, names: Iterable<string>): Promise<void> {
+  for (const name of names) {
     await database.exec("SET allow_in_place_tablespaces = on");
     await database.exec(`CREATE TABLESPACE ${quoteName(name)} LOCATION ''`);
   }
@@ -110,8 +109,13 @@ const MAX_ROUNDS = 4;
  * Runs the statements that lead to another catalog, until nothing is left.
  *
  * @param database The embedded database.
+ * @param before Its catalog, if it was read.
  */
-export async function settle(database: PGlite, options: Settling): Promise<Difference> {
+export async function settle(
+  database: PGlite,
+  options: Settling,
+  before?: Catalog,
+): Promise<Difference> {
   const { want, decisions } = options;
   const steps: Step[] = [];
   const stop = (problem: string, kept: readonly string[] = []): Difference => ({
@@ -131,10 +135,9 @@ export async function settle(database: PGlite, options: Settling): Promise<Diffe
     }
   }
   steps.push(...backfills);
-  const renamed = await readCatalog(database);
-  const unknown = findUnknown(renamed, decisions);
+  let have = decisions.renames.length === 0 && before || await readCatalog(database);
+  const unknown = findUnknown(have, decisions);
   if (unknown.length > 0) return { steps: [], problems: unknown, kept: [], open: [] };
-  let have = renamed;
   let expands = await readOpenExpands(database);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const { steps: next, problems, kept, open } = compareCatalogs({ have, expands, ...options });

@@ -8,6 +8,7 @@ import {
 } from "./catalog.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
+import { groupBy } from "../project/group_by.ts";
 
 /** The part of a database that queries need. */
 export interface Queryable {
@@ -125,12 +126,9 @@ export async function readCatalog(database: Queryable): Promise<Catalog> {
     ...constraints.map((row) => ({ id: row.id, rule: toConstraint(row) })),
     ...indexes.map((row) => ({ id: row.id, rule: toIndex(row) })),
   ];
-  const ids = [...new Set(columns.map(({ id }) => id))];
-  const tables = ids.map((id): CatalogTable =>
-    toTable(
-      columns.filter((row) => row.id === id),
-      rules.filter((row) => row.id === id).map(({ rule }) => rule),
-    )
+  const rulesById = groupBy(rules, ({ id }) => id);
+  const tables = [...groupBy(columns, ({ id }) => id)].map(([id, rows]) =>
+    toTable(rows, (rulesById.get(id) ?? []).map(({ rule }) => rule))
   );
   return {
     tables,

@@ -1,5 +1,5 @@
 import { TooManyRequestsError } from "../../errors/http_errors.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import { sha256, toHex } from "../digest.ts";
 import { type ClientAddressSource, getClientAddress } from "../http/client_address.ts";
 import { getAddressPrefix } from "../http/ip_address.ts";
@@ -121,7 +121,7 @@ export function refuseRequest(
   rule: RateLimitRule,
   decision: RateLimitDecision,
 ): TooManyRequestsError {
-  metrics.addMetricsWithDimensions({ policy: policy.slice(0, 200) || "unnamed" }, [[
+  addOccurrences({ policy: policy.slice(0, 200) || "unnamed" }, [[
     "RateLimited",
     "Count",
     1,

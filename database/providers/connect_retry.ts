@@ -4,7 +4,7 @@ import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { findSqlState } from "../../errors/driver_error.ts";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import type { DatabaseSettings } from "../config/config.ts";
 
 /**
@@ -122,7 +122,7 @@ export function createConnectRetry(
     const refusal = isNotReady(error) ? NOT_READY : readRefusal(error);
     if (refusal === undefined) return undefined;
     if (config.instrument !== false) {
-      metrics.addMetricsWithDimensions({ provider: config.provider }, [[
+      addOccurrences({ provider: config.provider }, [[
         "DatabaseConnectionsRefused",
         "Count",
         1,

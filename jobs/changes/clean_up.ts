@@ -2,7 +2,7 @@ import { withDistSqlRetry } from "../../database/session/retry.ts";
 import { runSql, runSqlRows, type SqlClient } from "../../database/session/run_sql.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { log } from "../../observability/logger.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import type { ConsumerOptions } from "./change_consumer.ts";
 import { buildFindIncomplete, buildRemoveParts, parseMain } from "./chunks.ts";
 import { buildRemovePositions, POSITION_SHARDS } from "./positions.ts";
@@ -51,7 +51,7 @@ async function reportIncomplete(
       position: String(commitNs),
     });
   }
-  metrics.addMetricsWithDimensions({ operationName }, [
+  addOccurrences({ operationName }, [
     ["IncompleteChanges", "Count", rows.length],
   ]);
 }

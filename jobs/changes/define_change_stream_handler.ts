@@ -17,7 +17,7 @@ import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import type { TransactionClient } from "../../database/session/transaction.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { log } from "../../observability/logger.ts";
-import { metrics } from "../../observability/metrics.ts";
+import { addOccurrences } from "../../observability/metrics.ts";
 import type { Change } from "./change.ts";
 import { type ChangeItem, listChangeLanes, listWaitingPositions } from "./change_batch.ts";
 import { consumeRecord, type ConsumerOptions } from "./change_consumer.ts";
@@ -217,5 +217,5 @@ function readOptions(options: ChangeStreamHandlerOptions<PgTable>): ConsumerOpti
 function countSkipped({ operationName }: WrapperMetadata, addsMetrics: boolean): void {
   log("DEBUG", "a change was handled before, or is older than the last one of its row");
   if (!addsMetrics) return;
-  metrics.addMetricsWithDimensions({ operationName }, [["SkippedChanges", "Count", 1]]);
+  addOccurrences({ operationName }, [["SkippedChanges", "Count", 1]]);
 }

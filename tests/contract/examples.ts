@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { findFunctionFiles } from "../../cli/discovery/function_files.ts";
@@ -6,22 +7,31 @@ import { freePort } from "../support/free_port.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The examples whose documents other tools read. */
-export const EXAMPLES = ["notes", "booking", "accounts"] as const;
+/** The projects whose documents other tools read. `shapes` has what the documents of the examples lack: files, headers, unions. */
+export const EXAMPLES = ["notes", "booking", "accounts", "shapes"] as const;
+type Example = typeof EXAMPLES[number];
 
-/** Returns the path of an example's document. */
-export function getDocument(name: string): string {
-  return join(ROOT, "examples", name, "openapi.json");
+function getFolder(name: Example): string {
+  return name === "shapes" ? join(import.meta.dirname!, name) : join(ROOT, "examples", name);
+}
+
+/** Returns the path of a project's document. That of `shapes` is generated. */
+export async function getDocument(name: Example): Promise<string> {
+  const folder = getFolder(name);
+  if (name !== "shapes") return join(folder, "openapi.json");
+  await run(Deno.execPath(), [...TRELLIS, "generate", "openapi", "--project", folder]);
+  return join(folder, ".trellis/openapi.json");
 }
 
 /** What answers requests: the sources of the functions, or what `trellis build` makes of them. */
 export type Form = "sources" | "build";
 
-/** How each example is served. A build runs with Aurora DSQL, which the accounts example does not support. */
-export const FORMS: Readonly<Record<typeof EXAMPLES[number], readonly Form[]>> = {
+/** How each project is served. A build runs with Aurora DSQL, which the accounts example does not support. */
+export const FORMS: Readonly<Record<Example, readonly Form[]>> = {
   notes: ["sources", "build"],
   booking: ["sources", "build"],
   accounts: ["sources"],
+  shapes: ["sources", "build"],
 };
 
 /** Secrets of the examples. `trellis dev` finds these names in sources, and not in a build. */
@@ -33,30 +43,32 @@ const SECRETS = [
 ];
 
 /**
- * Starts a copy of an example, and runs a function with its address and with the token of an administrator. A build is
+ * Starts a copy of a project, and runs a function with its address and with the token of an administrator. A build is
  * served with the local Aurora DSQL server, because it contains no embedded database.
  */
 export async function withExample(
-  name: string,
+  name: Example,
   use: (url: string, token: string) => Promise<void>,
   form: Form = "sources",
 ): Promise<void> {
-  const example = join(ROOT, "examples", name);
+  const example = getFolder(name);
   // inside of the repository, so that its import map applies
   await Deno.mkdir(join(example, ".trellis"), { recursive: true });
   const root = await Deno.makeTempDir({ dir: join(example, ".trellis") });
   try {
     await run("cp", [
       "-R",
-      ...["src", "migrations", "trellis.config.ts"].map((part) => join(example, part)),
+      ...["src", "migrations", "trellis.config.ts"].map((part) => join(example, part))
+        .filter(existsSync),
       root,
     ]);
     if (form === "build") await useBuild(root);
+    const hasDatabase = existsSync(join(root, "migrations"));
     const url = `http://localhost:${freePort()}`;
     const server = new Deno.Command(Deno.execPath(), {
       args: [
         ...[...TRELLIS, "dev", "--project", root, "--port", new URL(url).port, "--json"],
-        ...form === "build" ? ["--db", "distsql"] : [],
+        ...form === "build" && hasDatabase ? ["--db", "distsql"] : [],
       ],
       env: {
         AUTH_BASE_URL: `${url}/auth`,
@@ -74,7 +86,7 @@ export async function withExample(
       output.releaseLock();
       // functions of a build write their log lines to it, and would wait for a reader
       drained = server.stdout.pipeTo(new WritableStream());
-      await use(url, await signIn(url));
+      await use(url, hasDatabase ? await signIn(url) : "");
     } finally {
       server.kill("SIGTERM");
       await drained;

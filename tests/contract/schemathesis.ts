@@ -34,7 +34,7 @@ for (
       withExample(name, async (url, token) => {
         const python = await installPython(PACKAGE);
         const args = [
-          ...["-m", "schemathesis.cli", "run", getDocument(name), "--url", url],
+          ...["-m", "schemathesis.cli", "run", await getDocument(name), "--url", url],
           ...["--header", `Authorization: Bearer ${token}`],
           ...["--checks", CHECKS.join(), "--phases", "examples,coverage,fuzzing"],
           ...["--max-examples", isFull ? "300" : "10", "--seed", String(testSeed)],

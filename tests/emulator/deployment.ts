@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { compareGrants } from "./grants.ts";
 import { renderHealth, STATES } from "./project.ts";
 import { testOnEmulator, until } from "./suite.ts";
 
@@ -155,11 +156,6 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
   });
 
   await step("functions have used what they are granted, but for what is listed", async () => {
-    const log = await emulator.readLog();
-    const used = new Set(
-      [...log.matchAll(/^allowed (\S+) to \S+:assumed-role\/app-dev-(\w+)\//gm)]
-        .map(([, action, name]) => `${name} ${action}`),
-    );
     const names = [
       "Happened",
       "Health",
@@ -170,28 +166,7 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
       "Tick",
       "Told",
     ];
-    const roles = names.map((name) => ({ RoleName: `app-dev-${name}` }));
-    const lists = await send(
-      ...roles.map((role) => ["iam", "ListRolePolicies", role] as const),
-      ...roles.map((role) => ["iam", "ListAttachedRolePolicies", role] as const),
-    );
-    assertEquals(lists.flatMap(({ AttachedPolicies = [] }) => AttachedPolicies), []);
-    const policies = await send(
-      ...roles.flatMap((role, index) =>
-        (lists[index].PolicyNames as string[]).map((PolicyName) =>
-          ["iam", "GetRolePolicy", { ...role, PolicyName }] as const
-        )
-      ),
-    );
-    const granted = new Set(policies.flatMap(({ RoleName, PolicyDocument }) => {
-      const { Statement } = JSON.parse(decodeURIComponent(PolicyDocument));
-      return Statement.flatMap(({ Action }: { Action: string | string[] }) =>
-        [Action].flat().map((action) => `${RoleName.slice("app-dev-".length)} ${action}`)
-      );
-    })) as Set<string>;
-    const unused = [...granted].filter((grant) => !used.has(grant));
-    assertEquals([...used].filter((action) => !granted.has(action)), []);
-    assertEquals([...new Set(unused.map((grant) => grant.split(" ")[1]))].sort(), UNUSED);
+    assertEquals(await compareGrants(suite, names), { surplus: [], unused: UNUSED });
   });
 
   await step("destroy leaves nothing", async () => {

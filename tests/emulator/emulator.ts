@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/free_port.ts";
+import config from "../../deno.json" with { type: "json" };
 import { OFFLINE } from "../support/terraform_providers.ts";
 
 /** The emulator, a package of PyPI. */
@@ -25,10 +26,12 @@ export interface Emulator {
   readonly env: Readonly<Record<string, string>>;
   /** Folder with the AWS clients. */
   readonly clients: string;
-  /** Answers the requests that a browser would send to `url` of the deployed API. */
+  /** Sends a request to `url` of a deployed API or function, as a browser would. */
   request(url: string, init?: RequestInit): Promise<Response>;
-  /** Asks the emulator itself, which shows for example the mails that it would send. */
-  ask(path: string): Promise<Response>;
+  /** Opens a WebSocket to `url` of a deployed API. */
+  connect(url: string): WebSocket;
+  /** Asks the emulator itself: for an object, or for the mails that it would send. */
+  ask(path: string, init?: RequestInit): Promise<Response>;
   /** Returns what it has logged, with the logs of functions. */
   readLog(): Promise<string>;
   /** Returns the actions that policies did not allow, with their callers. */
@@ -86,23 +89,27 @@ export async function installPython(...packages: readonly string[]): Promise<str
   return join(folder, "bin/python3");
 }
 
-/** Copies the stand-in providers, with the AWS clients that their live mode needs. */
+/** Packages that Lambda's runtime has and the live mode does not need. */
+const RUNTIME_PACKAGES = [
+  "@aws-sdk/client-apigatewaymanagementapi",
+  "@aws-sdk/s3-presigned-post",
+  "@aws-sdk/s3-request-presigner",
+] as const;
+
+/** Copies the stand-in providers, with the AWS clients that their live mode and functions need. */
 async function installProviders(): Promise<string> {
-  return await prepare("trellis-terraform-live", async (draft) => {
+  return await prepare("trellis-terraform-and-clients", async (draft) => {
     const source = dirname(dirname(OFFLINE));
     const parts = ["bin", "live", "schema", "src", "package.json"].map((part) =>
       join(source, part)
     );
     await run("cp", ["-R", ...parts, draft]);
     await run("chmod", ["-R", "u+w", draft]);
-    await run(
-      "npm",
-      ["ci", "--silent", "--no-audit", "--no-fund", "--prefer-offline"],
-      join(
-        draft,
-        "live",
-      ),
-    );
+    const live = join(draft, "live");
+    const options = ["--silent", "--no-audit", "--no-fund", "--prefer-offline"];
+    await run("npm", ["ci", ...options], live);
+    const packages = RUNTIME_PACKAGES.map((name) => config.imports[name].slice("npm:".length));
+    await run("npm", ["install", "--no-save", ...options, ...packages], live);
   });
 }
 
@@ -160,6 +167,13 @@ async function readSome(connection: Deno.Conn): Promise<Uint8Array> {
   return buffer.subarray(0, await connection.read(buffer) ?? 0);
 }
 
+/** Returns where the emulator answers a URL of an API or a function. */
+function toPath(url: string): string {
+  const { host, pathname, search } = new URL(url);
+  const [id, service] = host.split(".");
+  return `/_aws/${service}/${id}${pathname}${search}`;
+}
+
 /**
  * Starts the emulator on loopback, with TLS and its checks of policies.
  *
@@ -191,6 +205,8 @@ export async function startEmulator(work: string): Promise<Emulator> {
       MINISTACK_SSL_CERT: cert,
       MINISTACK_SSL_KEY: key,
       NODE_EXTRA_CA_CERTS: authority,
+      // of functions
+      NODE_OPTIONS: `--require ${join(HERE, "awslambda.cjs")}`,
       PYTHONPATH: HERE,
       TMPDIR: runtime,
       USE_SSL: "1",
@@ -248,12 +264,10 @@ export async function startEmulator(work: string): Promise<Emulator> {
         TF_OFFLINE_HOME: join(work, "terraform"),
       },
       clients: join(providers, "live"),
-      request(url, init) {
-        const { host, pathname, search } = new URL(url);
-        const [api, ...path] = [host.split(".")[0], pathname.slice(1)];
-        return fetch(`${address}/_aws/execute-api/${api}/${path}${search}`, { ...init, client });
-      },
-      ask: (path) => fetch(`${address}${path}`, { client }),
+      request: (url, init) => fetch(`${address}${toPath(url)}`, { ...init, client }),
+      connect: (url) =>
+        new WebSocket(`${address.replace("https", "wss")}${toPath(url)}`, { client }),
+      ask: (path, init) => fetch(`${address}${path}`, { ...init, client }),
       readLog,
       listDenied: async () => (await readLog()).match(/^denied .*$/gm) ?? [],
       stop,

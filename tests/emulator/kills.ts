@@ -97,6 +97,28 @@ testOnEmulator(
         assertEquals(code, 0, text);
       },
     );
+    await step("of two deployments that find an expired lock at once, one goes on", async () => {
+      for (let time = 1; time <= 3; time++) {
+        await Deno.writeTextFile(
+          join(root, "src/functions/api/health.get.ts"),
+          renderHealth(`taken over ${time}`),
+        );
+        const killed = { id: "killed", owner: "ana@laptop", startedAt: "2026-01-01T00:00:00Z" };
+        await suite.send(["s3", "PutObject", {
+          Bucket: STATES,
+          Key: "app/dev.tfstate.deploy.lock",
+          Body: JSON.stringify(killed),
+          Metadata: { "written-at": "2026-01-01T00:00:00.000Z" },
+        }]);
+        const both = await Promise.all([1, 2].map(() => trellis("deploy --stage dev --yes")));
+        const [done, refused] = both.sort((a, b) => a.code - b.code);
+        assertEquals([done.code, refused.code], [0, 3], `${done.text}\n${refused.text}`);
+        assertStringIncludes(refused.text, "is deploying app-dev (since ");
+        assert(!refused.text.includes(killed.owner), refused.text);
+        const health = await suite.emulator.request(`${api}/health`);
+        assertEquals(await health.json(), { release: `taken over ${time}` });
+      }
+    });
   },
   { isLong: true, preloads: ["hurry.cjs"] },
 );

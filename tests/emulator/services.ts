@@ -1,7 +1,6 @@
 /**
  * Functions with services of AWS beside the database, on an emulator of AWS: idempotency records and a change stream of
- * DynamoDB, provisioned concurrency, and secrets that change while requests run. Answers in parts are not tested: the
- * runtime of the emulator has no `awslambda.streamifyResponse`.
+ * DynamoDB, provisioned concurrency, and secrets that change while requests run.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { listProjectFiles, renderHealth } from "./project.ts";

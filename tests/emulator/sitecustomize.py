@@ -116,11 +116,70 @@ def _mend_iam_actions(iam_actions):
     iam_actions.extract_resource_arn = extract_resource_arn
 
 
+def _publish_mail_events(ses_v2):
+    """Publishes what became of a mail to the topics of its configuration set. The emulator knows topics of identities only.
+
+    https://docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-contents.html
+    """
+    from ministack.services import ses, sns
+
+    handle = ses_v2.handle_request
+
+    def publish(mail, message_id):
+        name = mail.get("ConfigurationSetName", "")
+        destinations = (ses_v2._config_sets.get(name) or {}).get("EventDestinations", {}).values()
+        at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        tags = {tag["Name"]: [tag["Value"]] for tag in mail.get("EmailTags", [])}
+        for address in mail["Destination"].get("ToAddresses", []):
+            recipient = parseaddr(address)[1]
+            local, domain = recipient.split("@")
+            is_simulator = domain == ses._SIMULATOR_DOMAIN
+            outcomes = ses._SIMULATOR_OUTCOMES.get(local, ()) if is_simulator else ()
+            for kind, subtype in outcomes or (("Delivery", None),):
+                event = {
+                    "eventType": kind,
+                    "mail": {
+                        "timestamp": at,
+                        "source": parseaddr(mail["FromEmailAddress"])[1],
+                        "messageId": message_id,
+                        "destination": [recipient],
+                        "tags": {"ses:configuration-set": [name], **tags},
+                    },
+                    **ses._notification_detail(kind, recipient, at, subtype),
+                }
+                for destination in destinations:
+                    topic = destination.get("SnsDestination", {}).get("TopicArn")
+                    if topic and kind.upper() in destination["MatchingEventTypes"]:
+                        sns.publish_internal(topic, json.dumps(event), "Amazon SES Email Event Notification")
+
+    async def handle_request(method, path, headers, body, query_params):
+        answer = await handle(method, path, headers, body, query_params)
+        if path == "/v2/email/outbound-emails" and answer[0] == 200:
+            publish(json.loads(body), json.loads(answer[2])["MessageId"])
+        return answer
+
+    ses_v2.handle_request = handle_request
+
+
+def _age_objects(s3):
+    """Gives an object with the metadata written-at this time, because a test does not wait for a lock that expires."""
+    build = s3._build_object_record
+
+    def build_object_record(body, headers, *rest, **more):
+        record = build(body, headers, *rest, **more)
+        at = headers.get("x-amz-meta-written-at")
+        return record if at is None else {**record, "last_modified": at}
+
+    s3._build_object_record = build_object_record
+
+
 MENDED = {
     "ministack.core.iam_actions": _mend_iam_actions,
     "ministack.core.iam_evaluator": _mend_evaluator,
     "ministack.services.eventbridge": _mend_scheduler,
     "ministack.services.lambda_svc": _mend_code_location,
+    "ministack.services.s3": _age_objects,
+    "ministack.services.ses_v2": _publish_mail_events,
 }
 
 

@@ -69,6 +69,8 @@ async function run(
 export interface SuiteProject {
   /** Template of `trellis init`. */
   readonly template: string;
+  /** Packages of the project beside those of the template and of a deployment. */
+  readonly packages?: readonly string[];
   /** Renders files, some of which replace those of the template. */
   readonly render: (read: (path: string) => Promise<string>) => Promise<Record<string, string>>;
 }
@@ -83,7 +85,7 @@ const EVERY_KIND: SuiteProject = {
 async function createProject(
   root: string,
   env: Readonly<Record<string, string>>,
-  { template, render }: SuiteProject,
+  { template, packages = [], render }: SuiteProject,
 ): Promise<void> {
   const main = join(BUILT, "cli/main.js");
   const need = async (program: string, args: readonly string[], cwd: string) => {
@@ -98,7 +100,8 @@ async function createProject(
   manifest.dependencies["@trellis/fn"] = `file:./${packed.trim().split("\n").at(-1)}`;
   const { imports } = JSON.parse(await Deno.readTextFile(join(HERE, "../../deno.json")));
   const clients = ["cloudwatch", "dynamodb", "lambda", "s3", "secrets-manager", "sqs"];
-  for (const name of ["fflate", ...clients.map((client) => `@aws-sdk/client-${client}`)]) {
+  const names = ["fflate", ...clients.map((client) => `@aws-sdk/client-${client}`), ...packages];
+  for (const name of names) {
     manifest.devDependencies[name] = imports[name].split("@").at(-1);
   }
   const files = await render((path) => Deno.readTextFile(join(root, path)));

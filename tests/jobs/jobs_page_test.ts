@@ -1,4 +1,4 @@
-import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
 import { createJobWorker, defineJob, PermanentJobError, renderJobsPage } from "../../jobs/mod.ts";
 import { sha256 } from "../../core/digest.ts";
@@ -49,6 +49,22 @@ Deno.test("the page counts the jobs and lists them by state and name", async () 
   assertNotMatch(named.body, new RegExp(dead));
   assertStringIncludes(named.body, 'value="index-note"');
   assertStringIncludes((await open({ state: "no such state" })).body, dead);
+});
+
+Deno.test("the page shows which jobs wait for their limit", async () => {
+  const rated = defineJob({
+    name: "rated",
+    schema: z.int(),
+    limit: { rate: { count: 1, periodSeconds: 3600 } },
+  })(() => {});
+  const ids = await rated.enqueueMany(db, [1, 2, 3]);
+  await createJobWorker({ getDb: () => db, jobs: [rated], ...QUIET }).runDue();
+  const { body } = await open({ name: "rated" });
+  assertEquals(body.split("<td>queued, waits for its limit</td>").length, 3);
+  const [counted] = /state=queued">queued<.*?<\/tr>/.exec(body.slice(body.indexOf("rated")))!;
+  assertMatch(counted, /<td>2<\/td><td>2<\/td><td>\d s<\/td><td>2<\/td>/);
+  const shown = await Promise.all(ids.map((id) => open({ id })));
+  assertEquals(shown.filter(({ body }) => body.includes("waits for its limit")).length, 2);
 });
 
 Deno.test("the page shows one job, and its payload only if the project wants it", async () => {

@@ -21,6 +21,7 @@ import { createScheduleEvent } from "../../testing/trigger_events.ts";
 
 const [json, orders] = Deno.args;
 const config: DatabaseConfig = JSON.parse(json);
+const GROUPS = 5;
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 const getDb = () => getDrizzleClient(config);
 
@@ -33,6 +34,20 @@ export const apply = defineJob({
 })(async ({ payload, tx }) => {
   await tx.execute(
     sql`insert into applied values (${crypto.randomUUID()}::uuid, ${payload.order}::uuid)`,
+  );
+});
+
+const Entry = z.object({ order: z.uuid(), group: z.string(), at: z.number() });
+
+/** Writes an order into the list of its group. */
+export const list = defineJob({
+  name: "list",
+  schema: Entry,
+  transaction: true,
+  timeoutSeconds: 20,
+})(async ({ payload: { order, group, at }, tx }) => {
+  await tx.execute(
+    sql`insert into listed values (${crypto.randomUUID()}::uuid, ${order}::uuid, ${group}, ${at}::float8, clock_timestamp())`,
   );
 });
 
@@ -57,12 +72,15 @@ async function enqueueOrders(count: number): Promise<void> {
       await tx.execute(sql`insert into orders values (${order}::uuid)`);
       await apply.enqueue(tx, { order });
       await notify.enqueue(tx, { order }, { key: order });
+      const group = `group ${n % GROUPS}`;
+      const at = performance.timeOrigin + performance.now();
+      await list.enqueue(tx, { order, group, at }, { group });
     });
   }
 }
 
 if (import.meta.main) {
-  const worker = createJobWorker({ getDb, jobs: [apply, notify], concurrency: 2, ...QUIET });
+  const worker = createJobWorker({ getDb, jobs: [apply, notify, list], concurrency: 2, ...QUIET });
   // a queue that loses everything: the relay's hand-over is all that remains
   const relay = defineJobRelayHandler({ getDb, ...QUIET });
   await enqueueOrders(Number(orders));

@@ -15,9 +15,9 @@ import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { migrate, PHASES, runKilled, startKillingProxy } from "./killing_proxy.ts";
 
-/** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 10,000 jobs have run. */
+/** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 20,000 jobs have run. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const JOBS = Number(Deno.env.get("TRELLIS_KILLED_JOBS") ?? 10_000);
+const JOBS = Number(Deno.env.get("TRELLIS_KILLED_JOBS") ?? 20_000);
 const PROCESS = new URL("./killed_process.ts", import.meta.url);
 
 const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
@@ -25,7 +25,12 @@ const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
 CREATE TABLE "applied" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL);
 --> statement-breakpoint
 CREATE TABLE "effects" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL, "key" uuid NOT NULL);
+--> statement-breakpoint
+CREATE TABLE "listed" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL, "group_name" text NOT NULL,
+  "at" double precision NOT NULL, "listed_at" timestamp with time zone NOT NULL);
 `;
+/** Jobs of each order: one with a transaction, one without, and one with a group. */
+const JOBS_OF_ORDER = 3;
 
 interface Target {
   /** Connects the test. */
@@ -55,12 +60,17 @@ async function readTotals(config: DatabaseConfig): Promise<Omit<Totals, "kills">
   };
 }
 
+/** Time passes: the leases of the dead end. */
+async function freeDead(config: DatabaseConfig): Promise<void> {
+  const db = await getDrizzleClient(config);
+  await db.execute(sql`update trellis_jobs set due_at = now() where state = 'running'`);
+}
+
 /** Finishes what the killed processes left, and checks it. */
 async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
   const db = await getDrizzleClient(target.config);
   for (let round = 0; round < 5; round++) {
-    // time passes: the leases of the dead end
-    await db.execute(sql`update trellis_jobs set due_at = now() where state = 'running'`);
+    await freeDead(target.config);
     const { wasKilled, output } = await runKilled(PROCESS, [target.config, 0]);
     assertEquals(wasKilled, false);
     assert(output.includes("done"), output);
@@ -82,7 +92,8 @@ async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
   const lost = await executeRows(
     db,
     sql`select id from orders o where not exists (select 1 from applied a where a.order_id = o.id)
-      or not exists (select 1 from effects e where e.order_id = o.id)`,
+      or not exists (select 1 from effects e where e.order_id = o.id)
+      or not exists (select 1 from listed l where l.order_id = o.id)`,
   );
   assertEquals(lost, [], "orders whose jobs were lost");
   const invented = await executeRows(
@@ -92,9 +103,18 @@ async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
   assertEquals(invented, [], "jobs of transactions that were rolled back");
   const twice = await executeRows(
     db,
-    sql`select order_id from applied group by order_id having count(*) > 1`,
+    sql`select order_id from applied group by order_id having count(*) > 1
+      union all select order_id from listed group by order_id having count(*) > 1`,
   );
   assertEquals(twice, [], "orders that were applied twice");
+  const listed = await executeRows<{ group_name: string; at: unknown }>(
+    db,
+    sql`select group_name, at from listed order by group_name, listed_at`,
+  );
+  const early = listed.filter((row, n) =>
+    row.group_name === listed[n - 1]?.group_name && Number(row.at) < Number(listed[n - 1].at)
+  );
+  assertEquals(early, [], "jobs of a group that ran before an earlier one");
   return await readTotals(target.config);
 }
 
@@ -127,7 +147,7 @@ async function killEverywhere(name: string, target: Target): Promise<void> {
     }
     let { orders } = await readTotals(target.config);
     let rounds = 0;
-    while (isFull && orders * 2 < JOBS) {
+    while (isFull && orders * JOBS_OF_ORDER < JOBS) {
       const moment = {
         message: 1 + Math.floor(random() * 1500),
         phase: PHASES[Math.floor(random() * PHASES.length)],
@@ -138,12 +158,15 @@ async function killEverywhere(name: string, target: Target): Promise<void> {
         await target.restart();
       }
       if ((await running).wasKilled) kills++;
+      await freeDead(target.config);
       orders = (await readTotals(target.config)).orders;
     }
     const totals = await finishAndCheck(target);
     assert(kills > 0, "no process was killed");
     console.log(
-      `${name}: ${kills} kills, ${totals.orders * 2} jobs, 0 lost, 0 applied twice, ${
+      `${name}: ${kills} kills, ${
+        totals.orders * JOBS_OF_ORDER
+      } jobs, 0 lost, 0 applied twice, groups in order, ${
         totals.effects - totals.orders
       } effects repeated`,
     );

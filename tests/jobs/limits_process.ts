@@ -15,7 +15,12 @@ export const call = defineJob({
   schema: z.object({ tenant: z.string() }),
   limit: {
     concurrency: CONCURRENCY,
-    perKey: { key: ({ tenant }) => tenant, concurrency: PER_KEY },
+    perKey: {
+      key: ({ tenant }) => tenant,
+      concurrency: PER_KEY,
+      // the counts of attempts take part, and hold nothing back
+      rate: { count: 1000, periodSeconds: 1 },
+    },
   },
 })(async ({ payload: { tenant }, job }) => {
   const id = crypto.randomUUID();

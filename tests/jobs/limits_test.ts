@@ -9,10 +9,17 @@ import {
   countJobs,
   createJobWorker,
   defineJob,
+  defineJobQueueHandler,
   type JobLimitOptions,
   listJobs,
 } from "../../jobs/mod.ts";
-import { createJobRunner } from "../../testing/mod.ts";
+import { runRelay } from "../../jobs/relay.ts";
+import {
+  createFakeClock,
+  createJobRunner,
+  createLambdaContext,
+  createQueueEvent,
+} from "../../testing/mod.ts";
 import { listRows, openServerJobs, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -166,6 +173,89 @@ Deno.test("limit.rate holds in any period, and counts each attempt", async () =>
   });
 });
 
+Deno.test("limit.perKey.rate holds for each key in any period, and its counts are removed", async () => {
+  await withJobs(async (db) => {
+    const starts: [key: string, atMs: number][] = [];
+    const options = { name: "keyed", schema: z.string() };
+    const job = defineJob({
+      ...options,
+      limit: { perKey: { key: String, rate: { count: 2, periodSeconds: 60 } } },
+      retry: { maxAttempts: 2, baseDelaySeconds: 0 },
+    })(({ payload, job }) => {
+      starts.push([payload, runner.now()]);
+      if (payload === "b" && job.attempt === 1) throw new Error("once");
+    });
+    await using runner = await createJobRunner({ db, jobs: [job] });
+    const startMs = runner.now();
+    const minutes = (key: string) =>
+      starts.filter(([of]) => of === key).map(([, ms]) => Math.floor((ms - startMs) / 60_000));
+    // a job with the key "a" has the id that the limit gives to the key
+    await job.enqueue(db, "a", { key: "a" });
+    await job.enqueueMany(db, ["a", "a", "a", "a", "b", "b", "c"]);
+    await runner.run();
+    assertEquals([minutes("a"), minutes("b"), minutes("c")], [[0, 0], [0, 0], [0]]);
+    const queued = await listJobs(db, { state: "queued" });
+    assertEquals(queued.map(({ waitsForLimit }) => waitsForLimit), queued.map(() => true));
+    const counted = (await countJobs(db)).find(({ state }) => state === "queued");
+    assertEquals(counted?.waitForLimit, queued.length);
+
+    await runner.advance(59);
+    assertEquals(starts.length, 5);
+    await runner.advance(200);
+    // no place is left unused, and each attempt counts
+    assertEquals(minutes("a"), [0, 0, 1, 1, 2]);
+    assertEquals(minutes("b"), [0, 0, 1, 1]);
+    for (const [key, at] of starts) {
+      assert(
+        starts.filter(([of, ms]) => of === key && ms >= at && ms < at + 60_000).length <= 2,
+      );
+    }
+    assertEquals((await listRows(db)).filter(({ state }) => state === "done").length, 8);
+
+    const countRows = async () =>
+      (await executeRows(db, sql`select id from trellis_jobs where state = 'limit'`)).length;
+    // the name, and its three keys
+    assertEquals(await countRows(), 4);
+    await runRelay({
+      getDb: () => db,
+      runDue: undefined,
+      delivery: undefined,
+      schedules: [],
+      clock: createFakeClock({ nowMs: runner.now() }),
+      random: () => 0,
+      hasMetrics: false,
+    });
+    assertEquals(await countRows(), 1);
+  });
+});
+
+Deno.test("limit.perKey.rate holds over all workers, which begin the next job as soon as it may", async () => {
+  const starts: [key: string, atMs: number][] = [];
+  const rate = { count: 3, periodSeconds: 2 };
+  const job = defineJob({
+    name: "keyed",
+    schema: z.string(),
+    limit: { perKey: { key: String, rate } },
+  })(({ payload }) => void starts.push([payload, performance.now()]));
+  await job.enqueueMany(db, ["a", "b", "c"].flatMap((key) => Array(6).fill(key)));
+  const workers = [1, 2, 3].map(() =>
+    createJobWorker({ getDb: () => db, jobs: [job], concurrency: 3, ...QUIET })
+  );
+  const startMs = performance.now();
+  for (const worker of workers) worker.start({ pollMs: 60_000 });
+  while (starts.length < 18 && performance.now() - startMs < 30_000) await wait(10);
+  await Promise.all(workers.map((worker) => worker.stop()));
+  assertEquals(starts.length, 18);
+  for (const key of ["a", "b", "c"]) {
+    const times = starts.filter(([of]) => of === key).map(([, ms]) => ms);
+    // an attempt begins a moment after it was counted
+    for (const [at, ms] of times.entries()) {
+      const next = times[at + rate.count] ?? Infinity;
+      assert(next - ms > 1000, `${rate.count + 1} attempts in ${Math.round(next - ms)} ms`);
+    }
+  }
+});
+
 Deno.test("jobs of a queue that wait for their limit are delivered later, once", async () => {
   await withJobs(async (db) => {
     const delivered: CommittedJob[] = [];
@@ -200,6 +290,66 @@ Deno.test("jobs of a queue that wait for their limit are delivered later, once",
     // messages of jobs that are done have no effect
     assertEquals((await work().runIds(ids)).done, 0);
     restore();
+  });
+});
+
+Deno.test("limits hold for functions that a queue starts, and each job runs without a relay", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const gauge = new Gauge();
+    const starts: [key: string, atMs: number][] = [];
+    const rate = { count: 3, periodSeconds: 60 };
+    const job = defineJob({
+      name: "queued",
+      schema: z.string(),
+      limit: { concurrency: 2, perKey: { key: String, concurrency: 1, rate } },
+    })(async ({ payload }) => {
+      starts.push([payload, clock.now()]);
+      await gauge.run(payload);
+    });
+    let messages = 0;
+    const waiting: { id: string; atMs: number }[] = [];
+    const restore = configureJobs({
+      clock,
+      delivery: {
+        graceSeconds: 60,
+        maxDelaySeconds: 900,
+        deliver(jobs): Promise<void> {
+          messages += jobs.length;
+          // a queue has delays of whole seconds
+          for (const { id, delaySeconds } of jobs) {
+            waiting.push({ id, atMs: clock.now() + Math.ceil(delaySeconds) * 1000 });
+          }
+          return Promise.resolve();
+        },
+      },
+    });
+    const options = { getDb: () => db, jobs: [job], clock, concurrency: 3, ...QUIET };
+    const functions = [1, 2, 3].map(() => defineJobQueueHandler(options));
+    await job.enqueueMany(db, [..."aaaaaaaabbbbc"]);
+    while (waiting.length > 0) {
+      await clock.advance(Math.max(0, Math.min(...waiting.map(({ atMs }) => atMs)) - clock.now()));
+      const due = waiting.filter(({ atMs }) => atMs <= clock.now());
+      for (const message of due) waiting.splice(waiting.indexOf(message), 1);
+      // each function gets some of the messages, and each message comes twice
+      const shares = functions.map((_, at) => [...due, ...due].filter((_, n) => n % 3 === at));
+      await Promise.all(functions.map(async (run, at) => {
+        const event = createQueueEvent(shares[at].map(({ id }) => ({ body: { ids: [id] } })));
+        assertEquals((await run(event, createLambdaContext())).batchItemFailures, []);
+      }));
+    }
+    restore();
+    const states = new Set((await listRows(db)).map(({ state }) => state));
+    assertEquals(states, new Set(["done", "limit"]));
+    assertEquals(starts.length, 13);
+    assert(gauge.mostTotal <= 2, `${gauge.mostTotal} jobs at once`);
+    assertEquals([...gauge.most].toSorted(), [["a", 1], ["b", 1], ["c", 1]]);
+    for (const [key, at] of starts) {
+      const begun = starts.filter(([of, ms]) => of === key && ms >= at && ms < at + 60_000);
+      assert(begun.length <= rate.count, `${begun.length} attempts of ${key} in a minute`);
+    }
+    // one for each job, and one for each 30 seconds or more that it waits
+    assert(messages <= 13 + 8 * 4, `${messages} messages`);
   });
 });
 
@@ -247,7 +397,11 @@ Deno.test("defineJob() refuses limits that cannot hold", () => {
   refuse({ limit: {} }, "limit of the job job is empty");
   refuse({ limit: { concurrency: 0 } }, "limit.concurrency is 0");
   refuse({ limit: { perKey: { concurrency: 1 } } }, "limit.perKey.key is null");
-  refuse({ limit: { perKey: { key: String } } }, "limit.perKey.concurrency is null");
+  refuse({ limit: { perKey: { key: String } } }, "has perKey without a limit");
+  refuse(
+    { limit: { perKey: { key: String, rate: { count: 1 } } } },
+    "limit.perKey.rate.periodSeconds is null",
+  );
   refuse({ limit: { rate: { count: 1 } } }, "limit.rate.periodSeconds is null");
   refuse({ limit: { rate: { count: 1, period: 1, periodSeconds: 1 } } }, "no option period");
   refuse({ limit: { concurrency: 1 }, batchSize: 2 }, "batchSize");

@@ -23,7 +23,7 @@ import {
 import { defineJob } from "../../jobs/define_job.ts";
 import { buildInsert } from "../../jobs/enqueue.ts";
 import { buildDead, buildFinish, buildRelease, buildRetry } from "../../jobs/finish.ts";
-import { buildProbe, seekLimited, selectLimited } from "../../jobs/limits.ts";
+import { buildKeyWait, buildProbe, seekLimited, selectLimited } from "../../jobs/limits.ts";
 import { createJobRow, JOB_SHARDS } from "../../jobs/job_row.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
 import { buildGauges, buildRemoveOld, buildTakeDue } from "../../jobs/relay.ts";
@@ -42,6 +42,11 @@ const limited = defineJob({
   name: "limited",
   schema: z.number(),
   limit: { concurrency: 100, perKey: { key: String, concurrency: 2 } },
+})(() => {});
+const rated = defineJob({
+  name: "limited",
+  schema: z.number(),
+  limit: { perKey: { key: String, rate: { count: 1, periodSeconds: 60 } } },
 })(() => {});
 const [job, few, none] = ["index", "few", "none"].map(declare);
 
@@ -203,9 +208,15 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
     });
   }
   const sought = await seekLimited(limited);
-  const claimLimited = (before: boolean) =>
+  const soughtRated = await seekLimited(rated);
+  const claimLimited = (before: boolean, name = sought) =>
     buildClaim(
-      selectLimited(sought, { ...claim, before, from: "80000000-0000-0000-0000-000000000000" }),
+      selectLimited(name, {
+        ...claim,
+        nowMs: Date.now(),
+        before,
+        from: "80000000-0000-0000-0000-000000000000",
+      }),
       { jobs: [limited], clock: undefined },
     );
   /** Statements of limits. They read a few rows for each key: of the jobs of a full one only the first. */
@@ -215,12 +226,16 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
     ["looking for names with a free place", buildProbe([sought], undefined)],
   ];
   let found = 0;
-  for (const [name, statement] of ofLimits) {
+  const ofRates: typeof ofLimits = [
+    ["leasing jobs of keys whose rate allows it", claimLimited(false, soughtRated)],
+    ["reading when the rate of a key allows the next job", buildKeyWait(soughtRated, undefined)],
+  ];
+  for (const [name, statement] of [...ofLimits, ...ofRates]) {
     await test.step(name, async () => {
       const { types, read, returned } = await explain(db, statement);
       assertEquals(types.filter((type) => type === "Seq Scan"), []);
       assert(read <= 10 * FEW, `${read} rows read`);
-      found += returned;
+      if (!statement.text.includes("overlay(")) found += returned;
     });
   }
   assertEquals(found, FEW + 1);

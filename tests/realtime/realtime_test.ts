@@ -18,6 +18,7 @@ import {
 import { getDrizzleClient, sanitizeForDistSql } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../../errors/mod.ts";
+import { getRequiredEnv } from "../../env/mod.ts";
 import type { SessionResult } from "../../core/http/session.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { redactText } from "../../observability/redact_text.ts";
@@ -198,6 +199,8 @@ Deno.test("publish() counts connections that it could not send to, and goes on",
     assertEquals(result, { delivered: 0, gone: 0, failed: 2 });
     assertEquals(lines.filter((line) => line.includes("message was not sent")).length, 2);
     assertEquals((await connections.list("broken", { limit: 10 })).length, 2);
+    const unset = createPublisher({ connections, endpoint: () => getRequiredEnv("NO_SOCKET_URL") });
+    await assertRejects(() => unset.publish("broken", "x"), ConfigurationError, "NO_SOCKET_URL");
     await connections.remove("a=", "b=");
   });
 });

@@ -97,6 +97,41 @@ Deno.test("reply() without a body compiles beside other statuses, and without de
   assertEquals(statuses, [204, 204, 204, 202, 202, 204, 202].map((status) => [status, ""]));
 });
 
+Deno.test("reply() keeps literals of its body beside schemas of other statuses", async () => {
+  const Full = z.object({ code: z.enum(["FULL", "CLOSED"]), at: z.array(z.enum(["a", "b"])) });
+  const State = z.object({ state: z.enum(["open", "done"]), notes: z.array(Note) });
+  const responses = { 200: State, 409: Full };
+  const isOpen = (event: { headers: unknown }) => event.headers !== null;
+  const handlers = [
+    defineApiHandler({ ...quiet, responses })(({ event }) =>
+      isOpen(event)
+        ? reply(200, { state: "open", notes: [row] })
+        : reply(409, { code: "FULL", at: ["a"] })
+    ),
+    defineApiHandler({ ...quiet, responses })(async ({ event }) => {
+      await Promise.resolve();
+      if (!isOpen(event)) return reply(409, { code: "FULL", at: ["a"] });
+      return reply(200, { state: "done", notes: [] });
+    }),
+  ];
+  const bodies = [];
+  for (const handler of handlers) bodies.push((await call(handler))[1]);
+  assertEquals(bodies, [
+    { state: "open", notes: [{ id: "n1", color: "red", tags: [] }] },
+    { state: "done", notes: [] },
+  ]);
+  const wide = { code: "FULL", at: [] };
+  const refused = [
+    // @ts-expect-error a text, which may be another code
+    () => defineApiHandler({ ...quiet, responses })(() => reply(409, wide)),
+    // @ts-expect-error no such code
+    () => defineApiHandler({ ...quiet, responses })(() => reply(409, { code: "NO", at: [] })),
+    // @ts-expect-error the body of another status
+    () => defineApiHandler({ ...quiet, responses })(() => reply(200, { code: "FULL", at: [] })),
+  ];
+  assertEquals(refused.length, 3);
+});
+
 Deno.test("a handler that declares no responses cannot reply with a body", async () => {
   // @ts-expect-error nothing says what may be sent
   const handler = defineApiHandler(quiet)(() => reply(200, row));

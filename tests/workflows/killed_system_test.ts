@@ -17,7 +17,7 @@ import { testSeed } from "../support/seed.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills often, until as many workflows have been started. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const WORKFLOWS = Number(Deno.env.get("TRELLIS_KILLED_WORKFLOWS") ?? 1000);
+const WORKFLOWS = Number(Deno.env.get("TRELLIS_KILLED_WORKFLOWS") ?? 5000);
 const PROCESS = new URL("./killed_process.ts", import.meta.url);
 
 const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
@@ -91,7 +91,7 @@ async function killEverywhere(
     assert(whole.output.includes("done"), whole.output);
     const messages = proxy.count();
     const db = await getDrizzleClient(direct);
-    for (let started = 0, runs = 0; isFull ? started < WORKFLOWS : runs < 6; runs++) {
+    for (let started = 0, runs = 0; isFull ? started * 2 < WORKFLOWS : runs < 6; runs++) {
       const orders = isFull ? 20 : 2;
       const message = 1 + Math.floor(random() * messages * orders / 2);
       const phase = PHASES[Math.floor(random() * PHASES.length)];

@@ -65,19 +65,22 @@ export class Components {
   }
 
   /**
-   * A schema whose fields are wanted, not a reference to it: parameters and headers.
+   * A schema whose fields are wanted, not a reference to it: parameters, headers and forms.
    *
    * @param schema The schema.
    * @param fallback A name that no other schema has.
    * @param direction Which way its values go.
+   * @param allowsFiles Whether it is a form with files.
    */
   describeFields(
     schema: $ZodType,
     fallback: string,
     direction: Direction = "input",
+    allowsFiles = false,
   ): JsonSchema {
-    const options = { direction, isInline: true, allowsFiles: false };
-    return this.#once(schema, `${direction} fields`, () => this.#adopt(schema, fallback, options));
+    const options = { direction, isInline: true, allowsFiles };
+    const kind = `${allowsFiles ? "form" : direction} fields`;
+    return this.#once(schema, kind, () => this.#adopt(schema, fallback, options));
   }
 
   /**

@@ -46,7 +46,7 @@ const NOT_JSON: Readonly<Record<string, string>> = {
 /**
  * A schema as JSON Schema 2020-12 for a document about HTTP. Other than zod's own conversion, an object that drops what it
  * does not know is open in both directions, so that a schema is the same in requests and answers; a default that is computed again
- * for each request is left out; dates are texts; whole numbers have the format that holds them; a literal of a boolean is a boolean, with
+ * for each request is left out; dates are texts; numbers have the format that holds them; a literal of a boolean is a boolean, with
  * `x-const`, because generators of other languages have no enums of booleans, and neither a type of `null` alone.
  *
  * @param schema The schema.
@@ -89,7 +89,9 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
         // what z.int() adds says no more than "integer"
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-        if (jsonSchema.type === "integer") jsonSchema.format ??= getIntegerFormat(jsonSchema);
+        jsonSchema.format ??= jsonSchema.type === "integer"
+          ? getIntegerFormat(jsonSchema)
+          : "double";
         break;
       case "literal":
         describeLiteral(jsonSchema);
@@ -154,7 +156,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
 /** The bounds of a signed number of 32 bits. */
 const INT32 = { min: -(2 ** 31), max: 2 ** 31 - 1 } as const;
 
-/** Returns `int32` if the bounds of a schema fit 32 bits: generators take a number without a format for that. */
+/** Returns `int32` if the bounds of a schema fit 32 bits: generators take an integer without a format for that. */
 function getIntegerFormat(json: JsonSchema): "int32" | "int64" {
   const min = json.exclusiveMinimum ?? json.minimum ?? -Infinity;
   const max = json.exclusiveMaximum ?? json.maximum ?? Infinity;

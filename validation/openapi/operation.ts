@@ -48,19 +48,31 @@ export function describeOperation(
       requestBody: {
         required: !isOptionalBody(schema),
         content: {
-          [operation.bodyType ?? "application/json"]: {
-            schema: components.describe(
-              schema,
-              "input",
-              `${operationId}Body`,
-              operation.bodyType !== undefined,
-            ),
-          },
+          [operation.bodyType ?? "application/json"]: operation.bodyType === undefined
+            ? { schema: components.describe(schema, "input", `${operationId}Body`) }
+            : describeForm(schema, `${operationId}Body`, components),
         },
       },
     }),
     security: getSecurity(operation),
     responses: getResponses(method, path, operation, operationId, context),
+  };
+}
+
+/** Describes a form with files. Without `encoding`, generators join the values of a list with commas into one field. */
+function describeForm(
+  schema: $ZodType,
+  fallback: string,
+  components: Components,
+): Record<string, unknown> {
+  const lists = getFields(components.describeFields(schema, fallback, "input", true))
+    ?.filter(({ schema: { type, items } }) =>
+      type === "array" && (items as JsonSchema | undefined)?.contentEncoding !== "binary"
+    ) ?? [];
+  const encoding = lists.map(({ name }) => [name, { style: "form", explode: true }]);
+  return {
+    schema: components.describe(schema, "input", fallback, true),
+    ...(encoding.length > 0 && { encoding: Object.fromEntries(encoding) }),
   };
 }
 

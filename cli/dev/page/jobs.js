@@ -61,6 +61,7 @@ function describeJob(job) {
       who: [
         `${job.attempts} ${job.attempts === 1 ? "attempt" : "attempts"}`,
         job.runs.length > 0 && `ran ${getDuration(ranMs)}`,
+        job.waitsForLimit && "waits for its limit",
         job.state === "running" && job.progress > 0 && `${Math.round(job.progress * 100)} %`,
         job.group,
       ],

@@ -2,7 +2,10 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import postgres from "postgres";
 import { keepInFolder, planDatabaseRollback } from "../../../cli/database/rollback.ts";
-import { readObjects } from "../../../cli/schema_migration/database_objects.ts";
+import {
+  type DatabaseObjects,
+  readObjects,
+} from "../../../cli/schema_migration/database_objects.ts";
 import { type MigrationTarget, runMigrationFolder } from "../../../database/migrations/run.ts";
 import { closeDrizzleClient } from "../../../database/mod.ts";
 import type { TestPostgres } from "../../support/postgres.ts";
@@ -14,10 +17,43 @@ export interface RollbackLab {
   readonly client: postgres.Sql;
   write(files: Readonly<Record<string, string>>): Promise<void>;
   /** Objects and rows of the database. */
-  read(): Promise<unknown>;
+  read(): Promise<DatabaseState>;
 }
 
 let databases = 0;
+
+/** Objects and rows of a database. */
+export interface DatabaseState {
+  readonly objects: DatabaseObjects;
+  readonly rows: readonly string[];
+}
+
+/**
+ * Reads the objects and the rows of a database, without what is kept after it was dropped.
+ *
+ * @param order Order of the values of a row: `attnum` or `attname`.
+ */
+export async function readDatabase(
+  client: postgres.Sql,
+  order = "attnum",
+): Promise<DatabaseState> {
+  const query = async (text: string) => [...await client.unsafe(text)];
+  const objects = await readObjects({
+    query: async <Row>(text: string) => ({ rows: await query(text) as Row[] }),
+  });
+  const tables = [...objects.keys()].filter((label) => label.startsWith("table "));
+  const rows = await Promise.all(tables.map(async (label) => {
+    const name = label.slice("table ".length).split(".").map((part) => `"${part}"`).join(".");
+    const [{ columns }] = await query(
+      `SELECT string_agg(quote_ident(attname), ', ' ORDER BY ${order}) AS columns FROM pg_attribute
+        WHERE attrelid = '${name}'::regclass AND attnum > 0 AND NOT attisdropped
+        AND NOT starts_with(attname, '__orm_kept_')`,
+    );
+    return (await query(`SELECT ROW(${columns})::text AS row FROM ${name} ORDER BY 1`))
+      .map(({ row }) => `${label} (${columns}): ${row}`);
+  }));
+  return { objects, rows: rows.flat() };
+}
 
 /**
  * Opens a database of a server with a folder of migrations.
@@ -33,7 +69,6 @@ export async function withLab(
   const url = await server.createDatabase(`rollback${++databases}`, template);
   const database = { provider: "serverless-pg", connectionString: url, instrument: false } as const;
   const client = postgres(url, { max: 1, onnotice: () => {}, prepare: false });
-  const query = async (text: string) => [...await client.unsafe(text)];
   try {
     await work({
       target: { migrationsFolder, database },
@@ -44,23 +79,7 @@ export async function withLab(
           await Deno.writeTextFile(join(migrationsFolder, name), text);
         }
       },
-      async read() {
-        const objects = await readObjects({
-          query: async <Row>(text: string) => ({ rows: await query(text) as Row[] }),
-        });
-        const tables = [...objects.keys()].filter((label) => label.startsWith("table "));
-        const rows = await Promise.all(tables.map(async (label) => {
-          const name = label.slice("table ".length).split(".").map((part) => `"${part}"`).join(".");
-          const [{ columns }] = await query(
-            `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute
-              WHERE attrelid = '${name}'::regclass AND attnum > 0 AND NOT attisdropped
-              AND NOT starts_with(attname, '__orm_kept_')`,
-          );
-          return (await query(`SELECT ROW(${columns})::text AS row FROM ${name} ORDER BY 1`))
-            .map(({ row }) => `${label} (${columns}): ${row}`);
-        }));
-        return { objects, rows: rows.flat() };
-      },
+      read: () => readDatabase(client),
     });
   } finally {
     await closeDrizzleClient(database);

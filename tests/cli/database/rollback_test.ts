@@ -1,38 +1,17 @@
 /** Rollbacks of migrations on databases with rows: the catalog and the rows are those from before. */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { planDatabaseRollback, planExpiry } from "../../../cli/database/rollback.ts";
 import { dbMigrate } from "../../../cli/commands/db_migrate.ts";
 import { dbRollback } from "../../../cli/commands/db_rollback.ts";
-import { NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
-import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import { runMigrationFolder } from "../../../database/migrations/run.ts";
 import { runMigrations } from "../../../database/mod.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { createRandom } from "../../support/random.ts";
-import { testSeed } from "../../support/seed.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { runInProcess } from "../fixtures/run.ts";
-import {
-  buildSchema,
-  changeSchema,
-  createSchema,
-  dropAll,
-  insertRows,
-  ROW_ERROR,
-  writeMigration,
-} from "../schema_migration/random_schema.ts";
 import { BASE, CHANGES, migrateAndKeep, rollBack, ROWS, withLab } from "./rollback_lab.ts";
-
-const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100 : 1;
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
@@ -122,59 +101,6 @@ Deno.test("db rollback refuses what cannot come back, and runs nothing", unsanit
     await server.stop();
   }
 });
-
-/** Changes that are refused: of types and enums, and of sequences that columns own. */
-const EXPECTED = /converts|can only be added|serial|identity|generated|refuses|sequence/;
-
-Deno.test(
-  "db rollback brings back generated schemas with rows, or refuses",
-  unsanitized,
-  async () => {
-    const server = await startPostgres();
-    let refused = 0;
-    try {
-      for (let index = 0; index < CASES; index++) {
-        const seed = testSeed + index;
-        const random = createRandom(seed);
-        const before = createSchema(random);
-        const after = changeSchema(random, before);
-        await withLab(server, async ({ target, client, read }) => {
-          const { migrationsFolder } = target;
-          const plan = (exports: object, decisions = NO_DECISIONS, isFirst = false) =>
-            planDifference({
-              migrationsFolder: isFirst ? undefined : migrationsFolder,
-              exports: Object.values(exports),
-              decisions,
-            });
-          await writeMigration(
-            migrationsFolder,
-            "a",
-            await plan(buildSchema(before), NO_DECISIONS, true),
-          );
-          await runMigrations(target);
-          for (const statement of insertRows(before, 11)) await client.unsafe(statement);
-          const present = await read();
-          const asked = await plan(buildSchema(after));
-          const change = asked.kept.length === 0
-            ? asked
-            : await plan(buildSchema(after), dropAll(asked.kept));
-          if (change.steps.length === 0) return;
-          await writeMigration(migrationsFolder, "b", change);
-          const migrated = await migrateAndKeep(target).then(() => "", (error) => String(error));
-          if (migrated !== "") return assertMatch(migrated, ROW_ERROR, `seed ${seed}`);
-          const problems = await rollBack(target, "0001_a");
-          if (problems.length > 0) {
-            refused++;
-            for (const problem of problems) assertMatch(problem, EXPECTED, `seed ${seed}`);
-          } else assertEquals(await read(), present, `seed ${seed}`);
-        });
-      }
-    } finally {
-      await server.stop();
-    }
-    assert(CASES < 20 || refused * 2 < CASES, `${refused} of ${CASES} rollbacks were refused`);
-  },
-);
 
 Deno.test(
   "db rollback of a large table on PostgreSQL continues, and migrations are refused until then",

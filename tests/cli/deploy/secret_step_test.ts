@@ -55,6 +55,6 @@ Deno.test("checkSecrets() stops the deployment when the secret is not where the 
   await assertRejects(
     () => checkSecrets(createDeployment(false, [])),
     StepError,
-    "the secret notes-dev/AUTH_SECRET does not exist in AWS, although Terraform has created it",
+    "the secret notes-dev/AUTH_SECRET does not exist in AWS, although it was created",
   );
 });

@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
 import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
 import { withStageLock } from "../../../cli/deploy/stage_lock.ts";
@@ -27,6 +34,7 @@ async function withBucket(
   const toHttpDate = (ms: number) => new Date(ms).toUTCString();
   const http = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const { pathname } = new URL(request.url);
+    const sent = await request.text();
     const present = objects.get(pathname);
     if (request.method === "GET") {
       if (present === undefined) return fail("NoSuchKey", 404);
@@ -48,7 +56,7 @@ async function withBucket(
     if (match !== null && present === undefined) return fail("NoSuchKey", 404);
     if (match !== null && match !== tagOf(present!)) return fail("PreconditionFailed", 412);
     // the client sends the body in chunks with a checksum
-    const [text] = /\{.*\}/.exec(await request.text()) ?? [""];
+    const [text] = /\{.*\}/.exec(sent) ?? [""];
     objects.set(pathname, text);
     written.set(pathname, serverMs += 1000);
     return new Response(null, { headers: { etag: tagOf(text) } });
@@ -115,6 +123,35 @@ Deno.test("withStageLock() takes the lock of a process that died, and the dead o
       });
       await assertRejects(check, StepError, "the lock of notes-dev was lost");
     });
+  });
+});
+
+Deno.test("withStageLock() lets one of two deployments take over a dead lock at once, and names it to the other", async () => {
+  await withBucket(async (objects, deployment, elapse) => {
+    for (let round = 0; round < 20; round++) {
+      await withStageLock(deployment, async () => {
+        const readLock = () => JSON.parse(objects.get(KEY)!).startedAt as string;
+        const dead = readLock();
+        elapse(16 * 60_000);
+        const taken: string[] = [];
+        const over = Promise.withResolvers<void>();
+        const take = () =>
+          withStageLock(deployment, async ({ check }) => {
+            taken.push(readLock());
+            await over.promise;
+            await check();
+          });
+        const refusals = [take(), take()].map((each) => each.catch((error) => error as Error));
+        const refused = await Promise.race(refusals);
+        over.resolve();
+        const others = (await Promise.all(refusals)).filter((it) => it !== refused);
+        assertEquals([taken.length, others], [1, [undefined]]);
+        assertInstanceOf(refused, ConfigurationError);
+        assertStringIncludes(refused.message, `is deploying notes-dev (since ${taken[0]})`);
+        assertEquals(objects.size, 0);
+        assertNotEquals(taken[0], dead);
+      });
+    }
   });
 });
 

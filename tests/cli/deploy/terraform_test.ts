@@ -22,41 +22,43 @@ Lock Info:
   },
 });
 
-Deno.test("plan() explains the lock of another Terraform, and removes it with --unlock", async () => {
-  const script = `#!/bin/sh
+for (const product of ["Terraform", "OpenTofu"]) {
+  Deno.test(`plan() explains the lock of another ${product}, and removes it with --unlock`, async () => {
+    const script = `#!/bin/sh
 echo "$1 $4" >> calls
 case $1 in
-version) exit 0 ;;
+version) echo "${product} v1.11.4"; exit 0 ;;
 force-unlock) touch unlocked; exit 0 ;;
 esac
 [ -e unlocked ] && exit 0
 cat locked.json
 exit 1
 `;
-  const files = { "terraform.sh": script, "locked.json": LOCKED, ".terraform/stages/keep": "" };
-  await withTempFolder(files, async (folder) => {
-    const program = join(folder, "terraform.sh");
-    await Deno.chmod(program, 0o755);
-    const stage = { name: "dev", backend: {}, variables: {} };
-    const terraform = await openTerraform({ folder, stage, program });
-    await assertRejects(
-      () => terraform.plan(),
-      ConfigurationError,
-      "The state is locked by root@vm since 2026-11-29 01:45:57.428116524 +0000 UTC: another",
-    );
-    await Deno.remove(join(folder, "calls"));
-    const unlocking = await openTerraform({ folder, stage, program, isUnlocking: true });
-    assertEquals((await unlocking.plan()).isEmpty, true);
-    const calls = (await Deno.readTextFile(join(folder, "calls"))).split("\n");
-    assertEquals(calls.map((call) => call.trim()), [
-      "version",
-      "plan -json",
-      "force-unlock 27fdf584-3586-f76f-3095-76df3f00b6d9",
-      "plan -json",
-      "",
-    ]);
+    const files = { "terraform.sh": script, "locked.json": LOCKED, ".terraform/stages/keep": "" };
+    await withTempFolder(files, async (folder) => {
+      const program = join(folder, "terraform.sh");
+      await Deno.chmod(program, 0o755);
+      const stage = { name: "dev", backend: {}, variables: {} };
+      const terraform = await openTerraform({ folder, stage, program });
+      await assertRejects(
+        () => terraform.plan(),
+        ConfigurationError,
+        `The state is locked by root@vm since 2026-11-29 01:45:57.428116524 +0000 UTC: another ${product} is running`,
+      );
+      await Deno.remove(join(folder, "calls"));
+      const unlocking = await openTerraform({ folder, stage, program, isUnlocking: true });
+      assertEquals((await unlocking.plan()).isEmpty, true);
+      const calls = (await Deno.readTextFile(join(folder, "calls"))).split("\n");
+      assertEquals(calls.map((call) => call.trim()), [
+        "version",
+        "plan -json",
+        "force-unlock 27fdf584-3586-f76f-3095-76df3f00b6d9",
+        "plan -json",
+        "",
+      ]);
+    });
   });
-});
+}
 
 const FAILED_APPLIES: readonly (readonly [what: string, apply: string, message: string])[] = [
   [
@@ -68,7 +70,7 @@ const FAILED_APPLIES: readonly (readonly [what: string, apply: string, message: 
   [
     "whose resources exist without being in the state",
     "echo 'Error: EntityAlreadyExists: Role with name notes-dev-A already exists'; exit 1",
-    "AWS has resources that are not in the state: a Terraform that was killed does not record what it has created last. " +
+    "AWS has resources that are not in the state: Terraform, if it is killed, does not record what it has created last. " +
     "Delete them in AWS, or take each over in FOLDER: TF_DATA_DIR=.terraform/stages/dev PROGRAM import " +
     "-var='environment=dev' <address> <id>",
   ],

@@ -189,6 +189,24 @@ const OF_DRIZZLE_ONE: readonly Missed[] = [
     ["q uses table c, which is missing in its tables"],
   ],
   [
+    "the table in the condition of a relation",
+    "await db.query.b.findMany({ with: { shown: true } });",
+    `{ table: b, operations: ["SELECT"] }`,
+    [
+      "q uses table a, which is missing in its tables",
+      "q uses table c, which is missing in its tables",
+    ],
+  ],
+  [
+    "the table in the condition of a relation in a filter, and in one that is turned around",
+    "await db.query.b.findMany({ where: { NOT: { shown: true } } }); await db.query.c.findMany({ with: { hidden: true } });",
+    `{ table: b, operations: ["SELECT"] }, { table: c, operations: ["SELECT"] }`,
+    [
+      "q uses table a, which is missing in its tables",
+      "q uses table d, which is missing in its tables",
+    ],
+  ],
+  [
     "a filter that is computed, of a table with relations",
     "await db.query.a.findMany({ where: JSON.parse(text()) });",
     "",
@@ -525,7 +543,16 @@ const RELATIONS = isDrizzleOne
         parts: r.many.b({ from: r.a.id, to: r.b.id }),
         linked: r.many.a({ from: r.a.id.through(r.c.id), to: r.a.id.through(r.c.id) }),
       },
-      b: { more: r.one.c({ from: r.b.id, to: r.c.id }) },
+      b: {
+        more: r.one.c({ from: r.b.id, to: r.c.id }),
+        shown: r.many.a({
+          from: r.b.id,
+          to: r.a.id,
+          where: { id: { ne: "0" }, OR: [{ RAW: (a, { exists, sql }) => exists(sql\`(select from \${c} where \${c.id} = \${a.id})\`) }] },
+        }),
+        ofC: r.one.c({ from: r.b.id, to: r.c.id, alias: "hidden", where: { NOT: { RAW: sql\`\${c.id} in (select id from d)\` } } }),
+      },
+      c: { hidden: r.many.b({ alias: "hidden" }) },
       things: { parts: r.many.b({ from: r.things.id, to: r.b.id }) },
     }));`
   : `import { relations } from "drizzle-orm"; export const schema = { things: a };

@@ -36,8 +36,10 @@ interface TableModel {
 export interface SchemaModel {
   readonly moods: readonly string[];
   readonly tables: readonly TableModel[];
-  /** Options of the view `first_ids` of the first table. */
-  readonly view: pg.ViewWithConfig;
+  /** Options of the view `first_ids` of the first table; `undefined` without the view. */
+  readonly view: pg.ViewWithConfig | undefined;
+  /** True if Aurora DSQL has all of its types; it has one schema then, and no enum. */
+  readonly isDistSql: boolean;
 }
 
 const VIEWS: readonly pg.ViewWithConfig[] = [
@@ -103,7 +105,7 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
     build: (name) => pg.uuid(name),
     value: sql`gen_random_uuid()`,
     next: ["text"],
-    row: "gen_random_uuid()",
+    row: "lpad(n::text, 32, '0')::uuid",
   },
   date: {
     build: (name) => pg.date(name),
@@ -157,22 +159,35 @@ const INDEXABLE = new Set([
   "timestamptz",
 ]);
 
+/** Types whose columns Aurora DSQL does not have, or has otherwise. */
+const NOT_DISTSQL = ["mood", "texts", "moods", "inet", "serial", "json"];
+const DISTSQL_TYPES = TYPE_NAMES.filter((name) => !NOT_DISTSQL.includes(name));
+
+function listTypes({ isDistSql }: SchemaModel): readonly string[] {
+  return isDistSql ? DISTSQL_TYPES : TYPE_NAMES;
+}
+
 /** Creates a schema. */
-export function createSchema(random: Random): SchemaModel {
+export function createSchema(random: Random, isDistSql = false): SchemaModel {
   const names = ["notes", "Tags", "users"].slice(0, 1 + random.below(3));
-  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [], view: random.pick(VIEWS) };
+  // a table that a view reads is not recreated
+  const view = isDistSql && random.chance(0.7) ? undefined : random.pick(VIEWS);
+  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [], view, isDistSql };
   return names.reduce((schema, name) => addTable(random, schema, name), empty);
 }
 
 function addTable(random: Random, schema: SchemaModel, name: string): SchemaModel {
-  const columns = Array.from({ length: 1 + random.below(6) }, (_, i) => column(random, `c${i}`));
+  const columns = Array.from(
+    { length: 1 + random.below(6) },
+    (_, i) => column(random, `c${i}`, listTypes(schema)),
+  );
   const target = random.chance(0.5)
     ? random.pick<TableModel | undefined>(schema.tables)?.name
     : undefined;
   const indexed = columns.filter(({ type }) => INDEXABLE.has(type)).map((each) => each.name);
   const table: TableModel = {
     name,
-    schema: random.chance(0.2) ? "app" : undefined,
+    schema: random.chance(0.2) && !schema.isDistSql ? "app" : undefined,
     columns,
     indexes: indexed.filter(() => random.chance(0.4)),
     check: random.chance(0.4) ? (1 + random.below(3)) : undefined,
@@ -183,8 +198,8 @@ function addTable(random: Random, schema: SchemaModel, name: string): SchemaMode
   return { ...schema, tables: [...schema.tables, table] };
 }
 
-function column(random: Random, name: string): ColumnModel {
-  const type = random.pick(TYPE_NAMES);
+function column(random: Random, name: string, types: readonly string[]): ColumnModel {
+  const type = random.pick(types);
   return {
     name,
     type,
@@ -197,18 +212,22 @@ function column(random: Random, name: string): ColumnModel {
 /** Changes a schema at some places. */
 export function changeSchema(random: Random, schema: SchemaModel): SchemaModel {
   const moods = random.chance(0.3) ? ["shy", ...schema.moods, "wild"] : schema.moods;
-  const tables = schema.tables.map((table) => changeTable(random, table));
-  const view = random.pick(VIEWS);
-  const changed = { moods, tables, view };
+  const tables = schema.tables.map((table) => changeTable(random, table, listTypes(schema)));
+  const view = schema.view && random.pick(VIEWS);
+  const changed = { ...schema, moods, tables, view };
   return random.chance(0.3) ? addTable(random, changed, "extra") : changed;
 }
 
-function changeTable(random: Random, table: TableModel): TableModel {
+function changeTable(
+  random: Random,
+  table: TableModel,
+  types: readonly string[],
+): TableModel {
   const columns = table.columns.filter(() => !random.chance(0.15)).map((each) =>
-    changeColumn(random, each)
+    changeColumn(random, each, types)
   );
   if (random.chance(0.4)) {
-    const added = column(random, "added");
+    const added = column(random, "added", types);
     // rows have no value in a required column without a default
     columns.push(random.chance(0.8) ? { ...added, isRequired: false } : added);
   }
@@ -225,8 +244,9 @@ function changeTable(random: Random, table: TableModel): TableModel {
   };
 }
 
-function changeColumn(random: Random, old: ColumnModel): ColumnModel {
-  const type = random.chance(0.3) ? random.pick(TYPES[old.type].next ?? [old.type]) : old.type;
+function changeColumn(random: Random, old: ColumnModel, types: readonly string[]): ColumnModel {
+  const next = (TYPES[old.type].next ?? []).filter((type) => types.includes(type));
+  const type = random.chance(0.3) && next.length > 0 ? random.pick(next) : old.type;
   return {
     ...old,
     type,
@@ -236,8 +256,101 @@ function changeColumn(random: Random, old: ColumnModel): ColumnModel {
   };
 }
 
+/** A schema in which tables and columns have other names. */
+export interface RenamedSchema {
+  readonly after: SchemaModel;
+  /** Old and new names, as `--rename` takes them. */
+  readonly renames: readonly (readonly [string, string])[];
+}
+
+/**
+ * Gives other names to some columns that both schemas have. Their types stay, as `--expand` needs it
+ * in most cases; other changes stay as they are.
+ */
+export function renameColumns(
+  random: Random,
+  before: SchemaModel,
+  after: SchemaModel,
+): RenamedSchema {
+  const renames: [string, string][] = [];
+  const tables = after.tables.map((table) => {
+    const old = before.tables.find(({ name }) => name === table.name);
+    const renamed = new Map<string, string>();
+    const columns = table.columns.map((each) => {
+      const own = old?.columns.find(({ name }) => name === each.name);
+      if (own === undefined || !random.chance(0.3)) return each;
+      renamed.set(each.name, `${each.name}_next`);
+      return { ...own, name: `${each.name}_next` };
+    });
+    const isIndexable = (name: string) =>
+      columns.some((each) => each.name === name && INDEXABLE.has(each.type));
+    const indexes = table.indexes.map((name) => renamed.get(name) ?? name).filter(isIndexable);
+    for (const [from, to] of renamed) renames.push([`${labelOf(table)}.${from}`, to]);
+    return { ...table, columns, indexes };
+  });
+  return { after: { ...after, tables }, renames };
+}
+
+/** Gives another name to some tables that both schemas have, or moves them to another schema. */
+export function renameTables(
+  random: Random,
+  before: SchemaModel,
+  after: SchemaModel,
+): RenamedSchema {
+  const renames: [string, string][] = [];
+  const names = new Map<string, string>();
+  const moved = after.tables.map((table) => {
+    if (!random.chance(0.4) || !before.tables.some(({ name }) => name === table.name)) return table;
+    const isMoved = !after.isDistSql && random.chance(0.5);
+    const schema = isMoved ? (table.schema === undefined ? "app" : undefined) : table.schema;
+    const name = isMoved && random.chance(0.5) ? table.name : `${table.name}Next`;
+    names.set(table.name, name);
+    const next = { ...table, schema, name };
+    renames.push([labelOf(table), labelOf(next)]);
+    return next;
+  });
+  const tables = moved.map((table) => ({
+    ...table,
+    references: names.get(table.references ?? "") ?? table.references,
+  }));
+  return { after: { ...after, tables }, renames };
+}
+
+function labelOf({ schema, name }: TableModel): string {
+  return schema === undefined ? name : `${schema}.${name}`;
+}
+
+/** A query of the values of a column that a change keeps, before and after it. */
+export interface KeptValues {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Lists the columns that a change keeps with their type, by the names of `--rename`. */
+export function listKeptValues(
+  before: SchemaModel,
+  { after, renames }: RenamedSchema,
+): KeptValues[] {
+  const named = new Map(renames);
+  return before.tables.flatMap((table) => {
+    const label = named.get(labelOf(table)) ?? labelOf(table);
+    const next = after.tables.find((each) => labelOf(each) === label);
+    return next === undefined ? [] : table.columns.flatMap(({ name, type }) => {
+      const to = named.get(`${labelOf(table)}.${name}`) ?? name;
+      const isKept = next.columns.some((each) => each.name === to && each.type === type);
+      return isKept ? [{ before: selectValues(table, name), after: selectValues(next, to) }] : [];
+    });
+  });
+}
+
+function selectValues({ schema = "public", name }: TableModel, column: string): string {
+  return `SELECT id, "${column}"::text AS value FROM "${schema}"."${name}" WHERE id < 20 ORDER BY 1`;
+}
+
 /** Builds the objects of drizzle, as the modules of a project export them. */
-export function buildSchema({ moods, tables, view }: SchemaModel): Record<string, unknown> {
+export function buildSchema(
+  { moods, tables, view, isDistSql }: SchemaModel,
+): Record<string, unknown> {
   const mood = pg.pgEnum("mood", moods as [string, ...string[]]);
   const app = pg.pgSchema("app");
   const built = new Map<string, pg.PgTable>();
@@ -253,8 +366,13 @@ export function buildSchema({ moods, tables, view }: SchemaModel): Record<string
     built.set(table.name, define(table.name, columns, (own) => buildRules(table, own as never)));
   }
   const [first] = built.values() as Iterable<pg.PgTable & { id: pg.PgColumn }>;
-  const ids = pg.pgView("first_ids").with(view).as((qb) => qb.select({ id: first.id }).from(first));
-  return { mood, app, ids, ...Object.fromEntries(built) };
+  const ids = view &&
+    pg.pgView("first_ids").with(view).as((qb) => qb.select({ id: first.id }).from(first));
+  return {
+    ...!isDistSql && { mood, app },
+    ...ids && { ids },
+    ...Object.fromEntries(built),
+  };
 }
 
 /** Returns statements that insert three rows into each table, with ids from a number on. */

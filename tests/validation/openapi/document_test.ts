@@ -687,6 +687,7 @@ Deno.test("buildOpenApiDocument() writes formats, enums and texts that generator
     flag: z.stringbool(),
     named: z.stringbool({ truthy: ["yes"], falsy: ["no"] }).describe("Whether"),
     yes: z.literal(true),
+    ratio: z.number().min(0),
     either: z.literal([true, false]),
     nothing: z.null(),
     perhaps: z.union([z.string(), z.null()]),
@@ -698,6 +699,7 @@ Deno.test("buildOpenApiDocument() writes formats, enums and texts that generator
     big: int64,
     id: { ...int64, minimum: 1 },
     small: { type: "integer", format: "int32", minimum: 0, maximum: 100 },
+    ratio: { type: "number", format: "double", minimum: 0 },
     edge: { ...int64, minimum: -(2 ** 31), exclusiveMaximum: 2 ** 31 },
     literal: { type: "integer", const: 1 },
     numbers: { type: "integer", enum: [1, 2] },
@@ -712,6 +714,23 @@ Deno.test("buildOpenApiDocument() writes formats, enums and texts that generator
     either: { type: "boolean" },
     nothing: { "x-const": null },
     perhaps: { type: ["string", "null"] },
+  });
+});
+
+Deno.test("buildOpenApiDocument() says that lists of a form are fields of their own", () => {
+  const schema = z.object({
+    photos: z.array(z.file()),
+    tags: z.array(z.string()).max(3).optional(),
+    sizes: z.array(z.coerce.number()).default([]),
+    title: z.string(),
+  });
+  const { paths }: Json = buildOpenApiDocument(INFO, [
+    route("POST", "/a", { schema, bodyParser: createMultipartParser() }),
+  ]);
+  const form = { style: "form", explode: true };
+  assertEquals(paths["/a"].post.requestBody.content["multipart/form-data"].encoding, {
+    tags: form,
+    sizes: form,
   });
 });
 
@@ -731,5 +750,6 @@ Deno.test("buildOpenApiDocument() says that an optional body is optional, and re
   const bodies = ["/a", "/b", "/c"].map((path) => paths[path].post.requestBody);
   assertEquals(bodies.map(({ required }) => required), [false, true, true]);
   assertEquals(Object.keys(bodies[2].content), ["multipart/form-data"]);
+  assertEquals("encoding" in bodies[2].content["multipart/form-data"], false);
   assertEquals(heard, ["photo: JSON has no files: set bodyParser: createMultipartParser()"]);
 });
