@@ -89,7 +89,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-array",
     action: Error,
     title: "Array columns",
-    advice: "Use jsonb, or a child table; queries can use arrays.",
+    advice: "Use jsonb, or a child table; arrays can still be used in queries.",
     message: "datatype text[] not supported",
     source: ["EMU"],
   },

@@ -4,7 +4,6 @@ import { apiKey } from "@better-auth/api-key";
 import { multiSession, twoFactor } from "better-auth/plugins";
 import { magicLink } from "better-auth/plugins/magic-link";
 import { getTableName, type Table } from "drizzle-orm";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { createAuthHandler } from "../../auth/routes/auth_handler.ts";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { configureSessionAuth, resetSessionAuth } from "../../auth/session_auth.ts";
@@ -16,26 +15,14 @@ import {
   type Browser,
   newEmail,
   openBrowser,
-  type OpenPluginLab,
-  openPluginLab,
   PASSWORD,
   type PluginLab,
+  sharePluginLab,
 } from "./plugins/plugin_lab.ts";
 
-// Deno starts a test in the asynchronous context in which the one before ended
-const startFresh = AsyncLocalStorage.snapshot();
 const plugins = () => [apiKey(), twoFactor(), multiSession()];
 
-let opened: Promise<OpenPluginLab> | undefined;
-
-function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
-  Deno.test(name, async () => {
-    const lab = await (opened ??= openPluginLab({ plugins: plugins() }));
-    await startFresh(() => run(lab));
-  });
-}
-
-Deno.test.afterAll(async () => await (await opened)?.pglite.close());
+const { test } = sharePluginLab({ plugins: plugins() });
 
 test("GHSA-99h5-pjcv-gr6v: no API key is created or changed without a session", async (lab) => {
   const victim = openBrowser(lab, { plugins: plugins() });

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 const root = new URL("../../", import.meta.url);
 
@@ -89,8 +90,7 @@ Deno.test("validateSession() loads no better-auth, and the first use of the api 
     "better-auth/plugins/bearer",
     "better-auth/social-providers",
   ];
-  const folder = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (folder) => {
     await Deno.writeTextFile(
       `${folder}/deno.json`,
       JSON.stringify({
@@ -140,7 +140,5 @@ Deno.test("validateSession() loads no better-auth, and the first use of the api 
       ],
       ["ada@example.com better-auth was loaded", ""],
     );
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });

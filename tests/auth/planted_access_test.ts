@@ -21,9 +21,8 @@ import {
   type Browser,
   newEmail,
   openBrowser,
-  type OpenPluginLab,
-  openPluginLab,
   PASSWORD,
+  sharePluginLab,
 } from "./plugins/plugin_lab.ts";
 import { createSoftwareAuthenticator } from "./plugins/software_authenticator.ts";
 import { acmeProvider } from "./acme_provider.ts";
@@ -61,15 +60,9 @@ const CONFIG: Partial<AuthConfig> = {
   socialProviders: { custom: acmeProvider(() => profile) },
 };
 
-let opened: Promise<OpenPluginLab> | undefined;
-
-/** Returns the lab of all tests. */
-function open(): Promise<OpenPluginLab> {
-  return opened ??= openPluginLab({ plugins: [...PLUGINS, jwt()] });
-}
+const { open } = sharePluginLab({ plugins: [...PLUGINS, jwt()] });
 
 Deno.test.beforeAll(() => void setLogOutput(() => {}));
-Deno.test.afterAll(async () => await (await opened)?.pglite.close());
 
 /** Checks that what a stranger has planted gives nothing any more. `owner` has the owner's session. */
 type Attempt = (owner: Browser, email: string) => Promise<void>;
@@ -87,7 +80,7 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
     const added = await stranger.post("/passkey/verify-registration", { response });
     assertEquals(added.status, 200, JSON.stringify(added.body));
     return async () => {
-      const other = openBrowser(await opened!, {}, stranger.auth);
+      const other = openBrowser(await open(), {}, stranger.auth);
       const options = await other.get("/passkey/generate-authenticate-options");
       const { status } = await other.post("/passkey/verify-authentication", {
         response: device.authenticate(options.body),
@@ -97,7 +90,7 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
   },
   async "an API key"(stranger) {
     const { body: { key } } = await stranger.post("/api-key/create", { name: "planted" });
-    const other = openBrowser(await opened!, {}, stranger.auth);
+    const other = openBrowser(await open(), {}, stranger.auth);
     const headers = { "x-api-key": key };
     assert((await other.get("/get-session", headers)).body.user.id);
     return async () => assert(!(await other.get("/get-session", headers)).body?.user);
@@ -107,7 +100,7 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
     assertEquals((await stranger.post("/change-email", { newEmail })).status, 200);
     const token = mails.verify;
     return async (_owner, email) => {
-      const other = openBrowser(await opened!, {}, stranger.auth);
+      const other = openBrowser(await open(), {}, stranger.auth);
       const { status } = await other.get(`/verify-email?token=${token}`);
       assertEquals(status, 401);
       const { headers } = await other.get(`/verify-email?token=${token}&callbackURL=/home`);
@@ -116,7 +109,7 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
     };
   },
   async "a device code"(stranger) {
-    const device = openBrowser(await opened!, {}, stranger.auth);
+    const device = openBrowser(await open(), {}, stranger.auth);
     const { body: code } = await device.post("/device/code", { client_id: "tv" });
     await stranger.get(`/device?user_code=${code.user_code}`);
     const approved = await stranger.post("/device/approve", { userCode: code.user_code });
@@ -147,7 +140,7 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
       profile = { ...profile, id: `evil-${userId}`, email: newEmail("evil") };
       const { headers } = await stranger.get(`/callback/acme?code=1&state=${state}`);
       assert(headers.get("location")?.includes("error="), String(headers.get("location")));
-      const rows = await (await opened!).query(
+      const rows = await (await open()).query(
         `SELECT 1 FROM accounts WHERE account_id = 'evil-${userId}'`,
       );
       assertEquals(rows, []);
@@ -166,7 +159,7 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
 };
 
 async function findUser(email: string): Promise<Record<string, unknown>> {
-  const rows = await (await opened!).query(`SELECT * FROM users WHERE email = '${email}'`);
+  const rows = await (await open()).query(`SELECT * FROM users WHERE email = '${email}'`);
   return rows[0] ?? {};
 }
 

@@ -3,7 +3,6 @@ import { assert, assertEquals } from "@std/assert";
 import type { PGlite } from "@electric-sql/pglite";
 import { emailOTP, magicLink, multiSession, oneTimeToken } from "better-auth/plugins";
 import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
-import { AsyncLocalStorage } from "node:async_hooks";
 import * as z from "zod";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { getInternals } from "../../auth/accounts/instance.ts";
@@ -13,13 +12,11 @@ import {
   type Browser,
   newEmail,
   openBrowser,
-  type OpenPluginLab,
-  openPluginLab,
   PASSWORD,
+  sharePluginLab,
 } from "./plugins/plugin_lab.ts";
 import { createRandom } from "../support/random.ts";
 
-const startFresh = AsyncLocalStorage.snapshot();
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 
 const CONFIG: Partial<AuthConfig> = {
@@ -54,13 +51,11 @@ interface World {
   readonly ids: Readonly<Record<string, string>>;
 }
 
-let opened: Promise<OpenPluginLab> | undefined;
-
-Deno.test.afterAll(async () => await (await opened)?.pglite.close());
+const { open, test } = sharePluginLab(CONFIG);
 
 /** Creates users, an organization and an API key. */
 async function createWorld(): Promise<World> {
-  const lab = await (opened ??= openPluginLab(CONFIG));
+  const lab = await open();
   const { query } = lab;
   const browser = openBrowser(lab, CONFIG);
   const other = await browser.signUp(newEmail("other"));
@@ -199,40 +194,37 @@ function fill(path: string, ids: World["ids"]): string {
   return path.replace(/:(\w+)/g, (_, name) => ids[name] ?? "word");
 }
 
-Deno.test("createAuthHandler() answers no value of a wrong type with 500, and stores none", async () => {
-  await (opened ??= openPluginLab(CONFIG));
-  await startFresh(async () => {
-    let world = await createWorld();
-    const { pglite, authSchema } = await opened!;
-    const { routes } = await getInternals(world.browser.auth).start();
-    const all = listCases(routes, authSchema, world.ids);
-    const random = createRandom(testSeed);
-    const isWriting = ({ path }: Case) =>
-      ["/update-user", "/organization/update", "/api-key/update", "/update-session"].includes(path);
-    const cases = isFull ? all : all.filter((each) => random.below(isWriting(each) ? 8 : 50) === 0);
-    const failed: string[] = [];
-    for (const each of cases) {
-      const { browser } = world;
-      browser.cookies.clear();
-      for (const [name, value] of world.cookies) browser.cookies.set(name, value);
-      const body = replaceIds(each.body, world.ids);
-      const { status, body: answer } = await browser.post(each.path, body);
-      // a function of the application that the plugin needs is not configured
-      if (status >= 500 && status !== 501) {
-        failed.push(`${each.text}: ${status} ${JSON.stringify(answer)}`);
-      }
-      if (/sign-up|create-user/.test(each.path) && status === 200) {
-        assert(typeof answer.user.name === "string", each.text);
-      }
-      browser.cookies.clear();
-      for (const [name, value] of world.cookies) browser.cookies.set(name, value);
-      if ((await browser.get("/get-session")).body === null) world = await createWorld();
+test("createAuthHandler() answers no value of a wrong type with 500, and stores none", async (lab) => {
+  let world = await createWorld();
+  const { pglite, authSchema } = lab;
+  const { routes } = await getInternals(world.browser.auth).start();
+  const all = listCases(routes, authSchema, world.ids);
+  const random = createRandom(testSeed);
+  const isWriting = ({ path }: Case) =>
+    ["/update-user", "/organization/update", "/api-key/update", "/update-session"].includes(path);
+  const cases = isFull ? all : all.filter((each) => random.below(isWriting(each) ? 8 : 50) === 0);
+  const failed: string[] = [];
+  for (const each of cases) {
+    const { browser } = world;
+    browser.cookies.clear();
+    for (const [name, value] of world.cookies) browser.cookies.set(name, value);
+    const body = replaceIds(each.body, world.ids);
+    const { status, body: answer } = await browser.post(each.path, body);
+    // a function of the application that the plugin needs is not configured
+    if (status >= 500 && status !== 501) {
+      failed.push(`${each.text}: ${status} ${JSON.stringify(answer)}`);
     }
-    // deno-lint-ignore no-console
-    console.info(`TRELLIS_SEED=${testSeed}: ${cases.length} of ${all.length} requests`);
-    assertEquals(failed, []);
-    assertEquals(await findWrongTexts(pglite, authSchema), []);
-  });
+    if (/sign-up|create-user/.test(each.path) && status === 200) {
+      assert(typeof answer.user.name === "string", each.text);
+    }
+    browser.cookies.clear();
+    for (const [name, value] of world.cookies) browser.cookies.set(name, value);
+    if ((await browser.get("/get-session")).body === null) world = await createWorld();
+  }
+  // deno-lint-ignore no-console
+  console.info(`TRELLIS_SEED=${testSeed}: ${cases.length} of ${all.length} requests`);
+  assertEquals(failed, []);
+  assertEquals(await findWrongTexts(pglite, authSchema), []);
 });
 
 function replaceIds(body: unknown, ids: World["ids"]): unknown {
@@ -268,36 +260,33 @@ async function findWrongTexts(
   return found;
 }
 
-Deno.test("createAuthHandler() answers 400 to values that hooks, columns and PostgreSQL do not take", async () => {
-  await (opened ??= openPluginLab(CONFIG));
-  await startFresh(async () => {
-    const { browser, ids } = await createWorld();
-    const deep = "[".repeat(2000) + "]".repeat(2000);
-    const cases: readonly (readonly [path: string, body: unknown, status: number])[] = [
-      ["/update-user", { name: null }, 400],
-      ["/update-user", { name: { a: 1 } }, 400],
-      ["/update-user", { name: "A\0" }, 400],
-      ["/update-user", { name: "\\u0000" }, 200],
-      ["/update-user", { level: 1e30 }, 400],
-      ["/update-user", { level: 4, plan: "pro", isBeta: true }, 200],
-      ["/update-user", { username: 7 }, 400],
-      ["/organization/update", { data: { unknown: 1 } }, 400],
-      ["/admin/update-user", { userId: ids.userId, data: { phoneNumber: "+49" } }, 200],
-      ["/admin/update-user", { userId: "{self}", data: { phoneNumber: "+49" } }, 409],
-      ["/admin/update-user", { userId: ids.userId, data: { role: ["admin", "user"] } }, 200],
-    ];
-    const self = (await browser.get("/get-session")).body.user.id;
-    for (const [path, body, status] of cases) {
-      const text = JSON.stringify(body).replace("{self}", self);
-      const answer = await browser.post(path, JSON.parse(text));
-      assertEquals([path, text, answer.status], [path, text, status]);
-    }
-    const nested = await browser.fetch("http://localhost:3000/api/auth/update-user", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: `{"settings":${deep}}`,
-    });
-    assertEquals(nested.status, 400);
-    assertEquals((await browser.get("/get-session")).body.user.name, "\\u0000");
+test("createAuthHandler() answers 400 to values that hooks, columns and PostgreSQL do not take", async () => {
+  const { browser, ids } = await createWorld();
+  const deep = "[".repeat(2000) + "]".repeat(2000);
+  const cases: readonly (readonly [path: string, body: unknown, status: number])[] = [
+    ["/update-user", { name: null }, 400],
+    ["/update-user", { name: { a: 1 } }, 400],
+    ["/update-user", { name: "A\0" }, 400],
+    ["/update-user", { name: "\\u0000" }, 200],
+    ["/update-user", { level: 1e30 }, 400],
+    ["/update-user", { level: 4, plan: "pro", isBeta: true }, 200],
+    ["/update-user", { username: 7 }, 400],
+    ["/organization/update", { data: { unknown: 1 } }, 400],
+    ["/admin/update-user", { userId: ids.userId, data: { phoneNumber: "+49" } }, 200],
+    ["/admin/update-user", { userId: "{self}", data: { phoneNumber: "+49" } }, 409],
+    ["/admin/update-user", { userId: ids.userId, data: { role: ["admin", "user"] } }, 200],
+  ];
+  const self = (await browser.get("/get-session")).body.user.id;
+  for (const [path, body, status] of cases) {
+    const text = JSON.stringify(body).replace("{self}", self);
+    const answer = await browser.post(path, JSON.parse(text));
+    assertEquals([path, text, answer.status], [path, text, status]);
+  }
+  const nested = await browser.fetch("http://localhost:3000/api/auth/update-user", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: `{"settings":${deep}}`,
   });
+  assertEquals(nested.status, 400);
+  assertEquals((await browser.get("/get-session")).body.user.name, "\\u0000");
 });

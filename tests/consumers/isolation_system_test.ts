@@ -68,38 +68,34 @@ async function isolate(
 
 for (const runtime of RUNTIMES) {
   Deno.test(`interleaved requests on ${runtime} show nothing of each other, on Lambda too`, async () => {
-    const postgres = await startPostgres();
+    await using postgres = await startPostgres();
     const connectionString = `${postgres.url}?application_name=isolation`;
-    try {
-      for (const [name, env] of Object.entries(PLACES)) {
-        if (!IS_FULL && runtime !== "node24" && name !== MOST) continue;
-        const report = await isolate(runtime, {
-          requests: REQUESTS / 3,
-          config: {
-            provider: "serverless-pg",
-            connectionString,
-            maxConnections: 4,
-            instrument: false,
-          },
-        }, env);
-        if (report === undefined) return;
-        const { requests, lines, metrics, spans, checks, foreign, lost, kinds, stored, examples } =
-          report;
-        console.log(
-          `${report.runtime} ${name}: ${requests} requests, ${lines} lines, ${metrics} metric documents, ${spans} spans, ` +
-            `${checks} checks: ${foreign} of another request, ${lost} lines lost; ${
-              JSON.stringify({ ...kinds, stored })
-            }`,
-        );
-        assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
-        assert(stored > kinds.stored * 0.5, `${stored} of ${kinds.stored} used the database`);
-        assert(
-          requests >= REQUESTS / 3 && metrics >= requests && spans >= requests,
-          JSON.stringify(report),
-        );
-      }
-    } finally {
-      await postgres.stop();
+    for (const [name, env] of Object.entries(PLACES)) {
+      if (!IS_FULL && runtime !== "node24" && name !== MOST) continue;
+      const report = await isolate(runtime, {
+        requests: REQUESTS / 3,
+        config: {
+          provider: "serverless-pg",
+          connectionString,
+          maxConnections: 4,
+          instrument: false,
+        },
+      }, env);
+      if (report === undefined) return;
+      const { requests, lines, metrics, spans, checks, foreign, lost, kinds, stored, examples } =
+        report;
+      console.log(
+        `${report.runtime} ${name}: ${requests} requests, ${lines} lines, ${metrics} metric documents, ${spans} spans, ` +
+          `${checks} checks: ${foreign} of another request, ${lost} lines lost; ${
+            JSON.stringify({ ...kinds, stored })
+          }`,
+      );
+      assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
+      assert(stored > kinds.stored * 0.5, `${stored} of ${kinds.stored} used the database`);
+      assert(
+        requests >= REQUESTS / 3 && metrics >= requests && spans >= requests,
+        JSON.stringify(report),
+      );
     }
   });
 }

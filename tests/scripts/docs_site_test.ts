@@ -10,6 +10,7 @@ import {
   toSitePage,
 } from "../../scripts/docs/site_pages.ts";
 import { writeSiteSources } from "../../scripts/docs_site.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 Deno.test("toSitePage() keeps links between pages and leads others to the repository", () => {
   const text = "[a](../guides/a.md#b) [c](../../modules/queue) [d](https://example.com) [e](#f)\n";
@@ -72,8 +73,7 @@ Deno.test("addIcon() links the icon, so that browsers do not request another one
 });
 
 Deno.test("writeSiteSources() writes every page, the start page, llms.txt and the configuration", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (folder) => {
     await writeSiteSources(folder, { base: "/" });
     const files = SECTIONS.flatMap(({ paths }) => paths);
     const others = ["index.md", "public/llms.txt", "public/favicon.svg", ".vitepress/config.mjs"];
@@ -84,7 +84,5 @@ Deno.test("writeSiteSources() writes every page, the start page, llms.txt and th
       (await Deno.readTextFile(`${folder}/public/llms.txt`)).match(/^- \[/gm)?.length,
       files.length,
     );
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });

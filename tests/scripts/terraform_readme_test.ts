@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseTerraformModule } from "../../scripts/terraform_module.ts";
 import { renderReadme, updateReadmes } from "../../scripts/terraform_readme.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 const SOURCES = new Map([
   [
@@ -71,8 +72,7 @@ Deno.test("renderReadme() keeps what was written by hand and replaces the rest w
 });
 
 Deno.test("updateReadmes() names stale files and writes them only if requested", async () => {
-  const root = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (root) => {
     await Deno.mkdir(`${root}/queue/examples/basic`, { recursive: true });
     for (const [file, text] of SOURCES) await Deno.writeTextFile(`${root}/queue/${file}`, text);
     await Deno.writeTextFile(`${root}/queue/examples/basic/main.tf`, EXAMPLE);
@@ -82,7 +82,5 @@ Deno.test("updateReadmes() names stale files and writes them only if requested",
     assertEquals(await Deno.readTextFile(`${root}/queue/README.md`), "# queue\n");
     assertEquals(await updateReadmes(root, false, ["queue"]), [`${root}/queue/README.md`]);
     assertEquals(await updateReadmes(root, true, ["queue"]), []);
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 });

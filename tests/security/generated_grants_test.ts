@@ -7,6 +7,7 @@ import { renderPermissionFiles } from "../../cli/grants/permission_files.ts";
 import { readPermissionFiles } from "../../database/permissions/files.ts";
 import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 await loadModule();
 
@@ -53,8 +54,7 @@ Deno.test("generate permissions quotes every name", () => {
 });
 
 Deno.test("generate permissions writes no text that is replaced as a variable", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (folder) => {
     await Deno.writeTextFile(
       `${folder}/a.sql`,
       render("t", "${HOME}\nDROP TABLE t;", "${HOME}.ts"),
@@ -62,9 +62,7 @@ Deno.test("generate permissions writes no text that is replaced as a variable", 
     const env = { AWS_ACCOUNT_ID: "1", RESOURCE_PREFIX: "p", HOME: "x" };
     const kinds = readPermissionFiles(folder, env).map(({ action }) => action.kind);
     assertEquals(kinds, ["create_role", "grant", "iam_grant"]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });
 
 Deno.test("generate permissions rejects a table name with a variable", () => {

@@ -7,6 +7,7 @@ import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
 import { captureLogs } from "../support/capture_logs.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 /** Every text that makes a line, moves a cursor, hides a text, or makes one read the other way round. */
 const HOSTILE = [
@@ -177,8 +178,7 @@ Deno.test("generators reject files whose names contain a line break, an escape o
       "e\\..\\..\\f",
     ]
   ) {
-    const root = await Deno.makeTempDir();
-    try {
+    await withTempFolder({}, async (root) => {
       await Deno.mkdir(`${root}/src/functions/api/${name}`, { recursive: true });
       await Deno.writeTextFile(`${root}/deno.json`, "{}");
       await Deno.writeTextFile(`${root}/src/functions/api/${name}/list.get.ts`, FUNCTION);
@@ -194,9 +194,7 @@ Deno.test("generators reject files whose names contain a line break, an escape o
         assertFalse(TERMINAL.test(stdout + stderr), JSON.stringify(stdout + stderr));
         assertEquals(stderr.trim().split("\n").length, 1);
       }
-    } finally {
-      await Deno.remove(root, { recursive: true });
-    }
+    });
   }
 });
 

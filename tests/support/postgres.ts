@@ -9,7 +9,7 @@ import { freePort } from "./free_port.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 
 /** A PostgreSQL server that belongs to a test. */
-export interface TestPostgres {
+export interface TestPostgres extends AsyncDisposable {
   /** `postgres://postgres@127.0.0.1:<port>/postgres`, no password. */
   readonly url: string;
   /** The port on the loopback interface. */
@@ -87,6 +87,13 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   // what the server logs from now on is read and thrown away: a full pipe would stop it
   const drained = child.stderr.pipeTo(new WritableStream());
   const base = `postgres://postgres@127.0.0.1:${port}`;
+  async function stop(): Promise<void> {
+    // SIGQUIT is PostgreSQL's immediate shutdown: sessions are ended, and nothing is written any more
+    child.kill("SIGQUIT");
+    await child.status;
+    await drained.catch(() => {});
+    await Deno.remove(folder, { recursive: true });
+  }
   return {
     url: `${base}/postgres`,
     port,
@@ -100,12 +107,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
       }
       return `${base}/${name}`;
     },
-    async stop(): Promise<void> {
-      // SIGQUIT is PostgreSQL's immediate shutdown: sessions are ended, and nothing is written any more
-      child.kill("SIGQUIT");
-      await child.status;
-      await drained.catch(() => {});
-      await Deno.remove(folder, { recursive: true });
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }

@@ -4,18 +4,16 @@ import { ConfigurationError } from "../../errors/mod.ts";
 import { executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { createTestDatabase } from "../../testing/mod.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 
 const notes = pgTable("notes", { title: text("title") });
 
 async function withMigrations(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (folder) => {
     await Deno.writeTextFile(`${folder}/0001_notes.sql`, "CREATE TABLE notes (title text);");
     await Deno.writeTextFile(`${folder}/0002_first.sql`, "INSERT INTO notes VALUES ('first');");
     await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("createTestDatabase() gives each test its own database", async () => {

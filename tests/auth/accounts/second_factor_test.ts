@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { passkey } from "@better-auth/passkey";
 import { admin, emailOTP, magicLink, twoFactor } from "better-auth/plugins";
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { defineAuth } from "../../../auth/define_auth.ts";
 import { authSessions } from "../../../auth/tables/schema.ts";
@@ -15,14 +14,12 @@ import {
   type Browser,
   newEmail,
   openBrowser,
-  type OpenPluginLab,
-  openPluginLab,
   PASSWORD,
   type PluginLab,
+  sharePluginLab,
 } from "../plugins/plugin_lab.ts";
 import { createSoftwareAuthenticator } from "../plugins/software_authenticator.ts";
 
-const startFresh = AsyncLocalStorage.snapshot();
 const sent: Record<string, string> = {};
 
 const CONFIG: Partial<AuthConfig> = {
@@ -36,16 +33,7 @@ const CONFIG: Partial<AuthConfig> = {
   rateLimit: { enabled: false },
 };
 
-let opened: Promise<OpenPluginLab> | undefined;
-
-Deno.test.afterAll(async () => await (await opened)?.pglite.close());
-
-function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
-  Deno.test(name, async () => {
-    const lab = await (opened ??= openPluginLab(CONFIG));
-    await startFresh(() => run(lab));
-  });
-}
+const { test } = sharePluginLab(CONFIG);
 
 /** Calls a handler that requires a second factor. */
 async function call(lab: PluginLab, { cookies }: Browser): Promise<string> {

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { apiKey } from "@better-auth/api-key";
 import { admin } from "better-auth/plugins";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { listAuthEvents } from "../../../auth/accounts/audit_events.ts";
 import { createAuth } from "../../../auth/accounts/instance.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
@@ -10,26 +9,19 @@ import {
   BASE_URL,
   newEmail,
   openBrowser,
-  type OpenPluginLab,
-  openPluginLab,
   PASSWORD,
   type PluginLab,
+  sharePluginLab,
 } from "../plugins/plugin_lab.ts";
 
-// Deno starts a test in the asynchronous context in which the one before ended
-const startFresh = AsyncLocalStorage.snapshot();
-
-let opened: Promise<OpenPluginLab> | undefined;
+const shared = sharePluginLab({ plugins: [admin(), apiKey()], audit: true });
 
 function test(name: string, run: (lab: PluginLab) => Promise<void>): void {
-  Deno.test(name, async () => {
-    const lab = await (opened ??= openPluginLab({ plugins: [admin(), apiKey()], audit: true }));
+  shared.test(name, async (lab) => {
     await lab.query("DELETE FROM auth_events");
-    await startFresh(() => run(lab));
+    await run(lab);
   });
 }
-
-Deno.test.afterAll(async () => await (await opened)?.pglite.close());
 
 test("audit records sign-up, sign-in, failures, changes and sign-out with address and user agent, and no secret", async (lab) => {
   let link = "";

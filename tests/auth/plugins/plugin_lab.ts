@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { PGlite } from "@electric-sql/pglite";
 import { createAuthClient } from "better-auth/client";
 import type { BetterAuthClientPlugin } from "better-auth/client";
@@ -48,6 +49,32 @@ export async function openPluginLab(
     db: drizzle({ client: pglite, ...options, schema: authSchema }),
     authSchema,
     query: async (sql) => (await pglite.query<Record<string, unknown>>(sql)).rows,
+  };
+}
+
+/** The lab of the tests of a file. */
+export interface SharedPluginLab {
+  /** Opens the lab at the first call. */
+  open(): Promise<OpenPluginLab>;
+  /** Declares a test that gets the lab. */
+  test(name: string, run: (lab: OpenPluginLab) => Promise<void>): void;
+}
+
+/** Opens a lab when a test of the file first asks for it, and closes it after the last test. */
+export function sharePluginLab(...args: Parameters<typeof openPluginLab>): SharedPluginLab {
+  // Deno starts a test in the asynchronous context in which the one before ended, so that better-auth
+  // would continue its last request
+  const startFresh = AsyncLocalStorage.snapshot();
+  let opened: Promise<OpenPluginLab> | undefined;
+  const open = () => opened ??= openPluginLab(...args);
+  Deno.test.afterAll(async () => await (await opened)?.pglite.close());
+  return {
+    open,
+    test: (name, run) =>
+      Deno.test(name, async () => {
+        const lab = await open();
+        await startFresh(() => run(lab));
+      }),
   };
 }
 

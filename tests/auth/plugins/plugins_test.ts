@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { findAuthRoute } from "../../../auth/better_auth/auth_routes.ts";
 import { describeAuthRoutes } from "../../../auth/routes/describe_routes.ts";
 import { addAuthRoutes } from "../../../cli/openapi/auth_operations.ts";
@@ -11,11 +10,7 @@ import { listOperations } from "../../support/generated_requests.ts";
 import { SECRET } from "../auth_database.ts";
 import { ROUTE_PLUGINS, TABLE_PLUGINS } from "./all_plugins.ts";
 import { FLOWS } from "./flows.ts";
-import { ANSWERS, openBrowser, type OpenPluginLab, openPluginLab } from "./plugin_lab.ts";
-
-// Deno starts a test in the asynchronous context in which the one before ended, so that better-auth
-// would continue its last request
-const startFresh = AsyncLocalStorage.snapshot();
+import { ANSWERS, openBrowser, sharePluginLab } from "./plugin_lab.ts";
 
 /** Changes of the built-in tables by the flows: `users delete`. */
 const changes = new Set<string>();
@@ -35,23 +30,15 @@ const NOT_WALKED = [
   "POST /auth/update-session",
 ];
 
-let opened: Promise<OpenPluginLab> | undefined;
-
-function open(): Promise<OpenPluginLab> {
-  return openPluginLab(
-    { plugins: TABLE_PLUGINS, audit: true, rateLimit: { storage: "database" } },
-    { logger: { logQuery: recordChange } },
-  );
-}
+const { open, test } = sharePluginLab(
+  { plugins: TABLE_PLUGINS, audit: true, rateLimit: { storage: "database" } },
+  { logger: { logQuery: recordChange } },
+);
 
 Deno.test.beforeAll(() => void setLogOutput(() => {}));
-Deno.test.afterAll(async () => await (await opened)?.pglite.close());
 
 for (const [name, walk] of Object.entries(FLOWS)) {
-  Deno.test(`createAuth() serves ${name} with the tables of generate auth-schema`, async () => {
-    const lab = await (opened ??= open());
-    await startFresh(() => walk(lab));
-  });
+  test(`createAuth() serves ${name} with the tables of generate auth-schema`, walk);
 }
 
 Deno.test("getAuthOperations() grants the routes every change that the flows of plugins made", () => {
@@ -65,7 +52,7 @@ Deno.test("getAuthOperations() grants the routes every change that the flows of 
 });
 
 Deno.test("addAuthRoutes() describes every answer of the flows, and every success of the example accounts", async () => {
-  const { authSchema } = await (opened ??= open());
+  const { authSchema } = await open();
   const described = await describeAuthRoutes({
     secret: SECRET,
     baseURL: "https://api.example.com/auth",
@@ -115,7 +102,6 @@ Deno.test("addAuthRoutes() describes every answer of the flows, and every succes
 });
 
 Deno.test("createAuthHandler() answers 404 for routes of a plugin that is not configured", async () => {
-  const lab = await (opened ??= open());
-  const browser = openBrowser(lab, {});
+  const browser = openBrowser(await open(), {});
   assertEquals((await browser.post("/two-factor/enable", {})).status, 404);
 });

@@ -39,30 +39,26 @@ async function getSizes(
   plugins: string,
   functions: Record<string, string>,
 ): Promise<Record<string, number>> {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     ...await denoProjectFiles(),
     ...functions,
     "src/auth.ts": AUTH(plugins),
     "src/mails.ts": MAILS,
   });
-  try {
-    const { exitCode, stderr } = await project.build();
-    assertEquals(exitCode, 0, stderr);
-    const sizes: Record<string, number> = {};
-    for await (const { name } of Deno.readDir(`${project.root}/dist`)) {
-      const code = await Deno.readTextFile(`${project.root}/dist/${name}/index.mjs`);
-      if (name === "Me" && plugins !== "") {
-        assertStringIncludes(code, "trellis build omitted better-auth from this function");
-      }
-      assertEquals(code.includes("Text of a template"), name !== "Me", name);
-      // a default that is only built for better-auth
-      assertEquals(code.includes("disableOriginCheck:!1"), name !== "Me", name);
-      sizes[name] = code.length;
+  const { exitCode, stderr } = await project.build();
+  assertEquals(exitCode, 0, stderr);
+  const sizes: Record<string, number> = {};
+  for await (const { name } of Deno.readDir(`${project.root}/dist`)) {
+    const code = await Deno.readTextFile(`${project.root}/dist/${name}/index.mjs`);
+    if (name === "Me" && plugins !== "") {
+      assertStringIncludes(code, "trellis build omitted better-auth from this function");
     }
-    return sizes;
-  } finally {
-    await project.remove();
+    assertEquals(code.includes("Text of a template"), name !== "Me", name);
+    // a default that is only built for better-auth
+    assertEquals(code.includes("disableOriginCheck:!1"), name !== "Me", name);
+    sizes[name] = code.length;
   }
+  return sizes;
 }
 
 Deno.test("trellis build leaves plugins and mails out of a function that only checks sessions", async () => {

@@ -53,7 +53,7 @@ Deno.test("trellis build with precompile changes no answer, whatever changes con
   const modules = generateModules(testSeed, COUNT)
     .map((module, number) => ({ ...module, number }))
     .filter(({ number }) => number % STEP === 0);
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     ...await denoProjectFiles(),
     "trellis.config.ts": "export default { build: { precompile: true, sourceMaps: 'none' } };\n",
     ...Object.fromEntries(
@@ -62,45 +62,41 @@ Deno.test("trellis build with precompile changes no answer, whatever changes con
       ),
     ),
   });
-  try {
-    const { exitCode, stdout, stderr } = await project.build("--json");
-    assertEquals(exitCode, 0, stdout + stderr);
-    const built: { name: string; compiledSchemas?: string[] }[] = JSON.parse(stdout).functions;
-    const isCompiled = new Map(
-      built.map((each) => [each.name, each.compiledSchemas !== undefined]),
-    );
-    const name = ({ number }: { readonly number: number }) => `Case${number}`;
-    const program = join(project.root, "call_each.mjs");
-    await Deno.writeTextFile(program, PROGRAM);
-    const compiled = await answerAll(
-      ["node", program],
-      modules.map((module) => join(project.root, "dist", name(module), "index.mjs")),
-    );
-    const sources = await answerAll(
-      ["deno", "run", "-A", "--no-check", "--config", join(project.root, "deno.json"), program],
-      modules.map(({ number }) => join(project.root, `src/functions/api/case-${number}.post.ts`)),
-    );
-    const different = modules.flatMap(({ files }, at) =>
-      JSON.stringify(compiled[at]) === JSON.stringify(sources[at]) ? [] : [
-        `${JSON.stringify(compiled[at])}\n${JSON.stringify(sources[at])}\n${
-          Object.values(files).join("\n")
-        }`,
-      ]
-    );
-    const rate = (changed: boolean) => {
-      const all = modules.filter(({ isChanged }) => isChanged === changed).map(name);
-      return [all.filter((each) => isCompiled.get(each)).length, all.length];
-    };
-    const [kept, unchanged] = rate(false);
-    const [despite, changed] = rate(true);
-    const summary = `${different.length} of ${modules.length} differ; compiled: ${kept} of ` +
-      `${unchanged} without a change, ${despite} of ${changed} with one, TRELLIS_SEED=${testSeed}`;
-    assertEquals(different.slice(0, 3), [], summary);
-    // the property would hold as well if nothing were compiled, or if nothing worked
-    assert(kept > unchanged / 10, summary);
-    const statuses = new Set(sources.flat().map((each) => (each as unknown[])[0]));
-    assert(statuses.has(200) && statuses.has(400), JSON.stringify([...statuses]));
-  } finally {
-    await project.remove();
-  }
+  const { exitCode, stdout, stderr } = await project.build("--json");
+  assertEquals(exitCode, 0, stdout + stderr);
+  const built: { name: string; compiledSchemas?: string[] }[] = JSON.parse(stdout).functions;
+  const isCompiled = new Map(
+    built.map((each) => [each.name, each.compiledSchemas !== undefined]),
+  );
+  const name = ({ number }: { readonly number: number }) => `Case${number}`;
+  const program = join(project.root, "call_each.mjs");
+  await Deno.writeTextFile(program, PROGRAM);
+  const compiled = await answerAll(
+    ["node", program],
+    modules.map((module) => join(project.root, "dist", name(module), "index.mjs")),
+  );
+  const sources = await answerAll(
+    ["deno", "run", "-A", "--no-check", "--config", join(project.root, "deno.json"), program],
+    modules.map(({ number }) => join(project.root, `src/functions/api/case-${number}.post.ts`)),
+  );
+  const different = modules.flatMap(({ files }, at) =>
+    JSON.stringify(compiled[at]) === JSON.stringify(sources[at]) ? [] : [
+      `${JSON.stringify(compiled[at])}\n${JSON.stringify(sources[at])}\n${
+        Object.values(files).join("\n")
+      }`,
+    ]
+  );
+  const rate = (changed: boolean) => {
+    const all = modules.filter(({ isChanged }) => isChanged === changed).map(name);
+    return [all.filter((each) => isCompiled.get(each)).length, all.length];
+  };
+  const [kept, unchanged] = rate(false);
+  const [despite, changed] = rate(true);
+  const summary = `${different.length} of ${modules.length} differ; compiled: ${kept} of ` +
+    `${unchanged} without a change, ${despite} of ${changed} with one, TRELLIS_SEED=${testSeed}`;
+  assertEquals(different.slice(0, 3), [], summary);
+  // the property would hold as well if nothing were compiled, or if nothing worked
+  assert(kept > unchanged / 10, summary);
+  const statuses = new Set(sources.flat().map((each) => (each as unknown[])[0]));
+  assert(statuses.has(200) && statuses.has(400), JSON.stringify([...statuses]));
 });

@@ -25,36 +25,32 @@ Deno.test("build leaves nothing half-written when it is interrupted", async () =
     `src/functions/standalone/thing-${n}.ts`,
     `export const handler = async () => ${n};`,
   ]);
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "program.ts": PROGRAM(CHECKOUT),
     ...Object.fromEntries(functions),
   });
   const { root } = project;
-  try {
-    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "-A",
-        "--no-check",
-        "--config",
-        join(CHECKOUT, "deno.json"),
-        join(root, "program.ts"),
-        root,
-      ],
-    }).output();
-    // a fast machine may be done before the signal comes
-    assert(code === 130 || code === 0, new TextDecoder().decode(stderr));
-    const left = await Array.fromAsync(Deno.readDir(join(root, "dist")));
-    assertEquals(left.length, code === 0 ? 60 : 0, left.map(({ name }) => name).join());
-    assertEquals((await project.build()).exitCode, 0);
-    for await (const { name } of Deno.readDir(join(root, "dist"))) {
-      assertMatch(
-        await Deno.readTextFile(join(root, "dist", name, "index.mjs")),
-        /^\/\/ Built by[^]*\/\/# sourceMappingURL/,
-      );
-    }
-  } finally {
-    await project.remove();
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      "--no-check",
+      "--config",
+      join(CHECKOUT, "deno.json"),
+      join(root, "program.ts"),
+      root,
+    ],
+  }).output();
+  // a fast machine may be done before the signal comes
+  assert(code === 130 || code === 0, new TextDecoder().decode(stderr));
+  const left = await Array.fromAsync(Deno.readDir(join(root, "dist")));
+  assertEquals(left.length, code === 0 ? 60 : 0, left.map(({ name }) => name).join());
+  assertEquals((await project.build()).exitCode, 0);
+  for await (const { name } of Deno.readDir(join(root, "dist"))) {
+    assertMatch(
+      await Deno.readTextFile(join(root, "dist", name, "index.mjs")),
+      /^\/\/ Built by[^]*\/\/# sourceMappingURL/,
+    );
   }
 });

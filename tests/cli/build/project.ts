@@ -9,7 +9,7 @@ import { writeFiles } from "../../support/temp_folder.ts";
 export const CHECKOUT: string = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** A project in a temporary folder. */
-export interface TestProject {
+export interface TestProject extends AsyncDisposable {
   readonly root: string;
   /** `trellis build` with these options. */
   build(...options: string[]): Promise<CliResult>;
@@ -50,6 +50,7 @@ export async function writeTestProject(
   files: Readonly<Record<string, string>>,
 ): Promise<TestProject> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-build-" }));
+  const remove = () => Deno.remove(root, { recursive: true });
   await writeFiles(root, files);
   return {
     root,
@@ -62,7 +63,8 @@ export async function writeTestProject(
     },
     callEach: async (name, events, options = {}) =>
       (await callInNode(join(root, "dist", name, "index.mjs"), events, options)).answers,
-    remove: () => Deno.remove(root, { recursive: true }),
+    remove,
+    [Symbol.asyncDispose]: remove,
   };
 }
 

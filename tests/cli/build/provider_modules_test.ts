@@ -109,35 +109,31 @@ export async function handler() {
     .then(() => ({ statusCode: 200 }), (error) => ({ statusCode: 500, body: error.code }));
 }
 `;
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     ...await denoProjectFiles(),
     "trellis.config.ts": `export default { build: { awsSdk: "runtime" } };`,
     "src/functions/standalone/probe.ts": source,
   });
   const read = () => Deno.readTextFile(join(project.root, "dist/Probe/index.mjs"));
-  try {
-    const { exitCode, stdout, stderr } = await project.build();
-    assertEquals(exitCode, 0, stdout + stderr);
-    const named = await read();
-    // what is loaded later, and all that it imports, is wrapped: `var m = f(() => {…})` in place of each module, as
-    // are functions that keep their names
-    const [, keepName] = /var ([\w$]+)=\(\w,\w\)=>[\w$]+\(\w,"name"/.exec(named) ?? [];
-    const calls = [...named.matchAll(/var [\w$]+=([\w$]+)\(\(\)=>\{/g)].map(([, fn]) => fn);
-    assert(calls.includes(keepName), "no function keeps its name");
-    assertEquals(calls.filter((fn) => fn !== keepName), []);
-    assertEquals([...named].find((char) => char > "\x7f"), undefined);
-    const { answer } = await project.call("Probe", { env: { PORT: "1" } });
-    assertEquals(answer, { statusCode: 500, body: "ECONNREFUSED" } as object);
+  const { exitCode, stdout, stderr } = await project.build();
+  assertEquals(exitCode, 0, stdout + stderr);
+  const named = await read();
+  // what is loaded later, and all that it imports, is wrapped: `var m = f(() => {…})` in place of each module, as
+  // are functions that keep their names
+  const [, keepName] = /var ([\w$]+)=\(\w,\w\)=>[\w$]+\(\w,"name"/.exec(named) ?? [];
+  const calls = [...named.matchAll(/var [\w$]+=([\w$]+)\(\(\)=>\{/g)].map(([, fn]) => fn);
+  assert(calls.includes(keepName), "no function keeps its name");
+  assertEquals(calls.filter((fn) => fn !== keepName), []);
+  assertEquals([...named].find((char) => char > "\x7f"), undefined);
+  const { answer } = await project.call("Probe", { env: { PORT: "1" } });
+  assertEquals(answer, { statusCode: 500, body: "ECONNREFUSED" } as object);
 
-    await Deno.writeTextFile(
-      join(project.root, "trellis.config.ts"),
-      `export default { build: { awsSdk: "runtime", keepNames: false } };`,
-    );
-    assertEquals((await project.build()).exitCode, 0);
-    const nameless = await read();
-    assert(nameless.length < named.length, `${nameless.length} of ${named.length}`);
-    assertEquals((await project.call("Probe", { env: { PORT: "1" } })).answer, answer);
-  } finally {
-    await project.remove();
-  }
+  await Deno.writeTextFile(
+    join(project.root, "trellis.config.ts"),
+    `export default { build: { awsSdk: "runtime", keepNames: false } };`,
+  );
+  assertEquals((await project.build()).exitCode, 0);
+  const nameless = await read();
+  assert(nameless.length < named.length, `${nameless.length} of ${named.length}`);
+  assertEquals((await project.call("Probe", { env: { PORT: "1" } })).answer, answer);
 });

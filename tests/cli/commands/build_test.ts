@@ -89,86 +89,82 @@ async function exists(path: string): Promise<boolean> {
 }
 
 Deno.test("build makes functions that run in Node, out of a project of Deno's", async (test) => {
-  const project = await writeTestProject({ ...await denoProjectFiles(), ...FILES });
+  await using project = await writeTestProject({ ...await denoProjectFiles(), ...FILES });
   const { root } = project;
-  try {
-    const first = await buildJson(project, "--analyze");
-    assertEquals([first.exitCode, first.errors], [0, []]);
-    const byName = new Map(first.functions.map((fn) => [fn.name, fn]));
-    const getPackages = (name: string) => byName.get(name)!.packages.map((each) => each.name);
+  const first = await buildJson(project, "--analyze");
+  assertEquals([first.exitCode, first.errors], [0, []]);
+  const byName = new Map(first.functions.map((fn) => [fn.name, fn]));
+  const getPackages = (name: string) => byName.get(name)!.packages.map((each) => each.name);
 
-    await test.step("answers an event, and keeps the names that logs and metrics use", async () => {
-      const { answer, logged } = await project.call("Health");
-      assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
-      assertStringIncludes(logged, '"operation":"health"');
-      assertEquals((await project.call("Work", { event: { n: 1 } })).answer, { n: 2 } as object);
-      assertStringIncludes(
-        await Deno.readTextFile(join(root, "dist/Ping/index.mjs")),
-        '"pingNotes"',
-      );
-    });
+  await test.step("answers an event, and keeps the names that logs and metrics use", async () => {
+    const { answer, logged } = await project.call("Health");
+    assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
+    assertStringIncludes(logged, '"operation":"health"');
+    assertEquals((await project.call("Work", { event: { n: 1 } })).answer, { n: 2 } as object);
+    assertStringIncludes(
+      await Deno.readTextFile(join(root, "dist/Ping/index.mjs")),
+      '"pingNotes"',
+    );
+  });
 
-    await test.step("gives a function the drivers and the auth library that it calls for, and no more", () => {
-      assertEquals(byName.get("Ping")!.providers, ["distsql"]);
-      for (const name of ["Ping", "Me", "AuthSignInEmail"]) {
-        assert(getPackages(name).includes("postgres"), name);
-        for (
-          const other of [
-            "@aws-sdk/dsql-signer",
-            "@smithy/core",
-            "@neondatabase/serverless",
-            "@electric-sql/pglite",
-            "@aws-sdk/client-rds-data",
-          ]
-        ) {
-          assertFalse(getPackages(name).includes(other), `${name} has ${other}`);
-        }
-        assertEquals(getPackages(name).includes("better-auth"), name === "AuthSignInEmail", name);
+  await test.step("gives a function the drivers and the auth library that it calls for, and no more", () => {
+    assertEquals(byName.get("Ping")!.providers, ["distsql"]);
+    for (const name of ["Ping", "Me", "AuthSignInEmail"]) {
+      assert(getPackages(name).includes("postgres"), name);
+      for (
+        const other of [
+          "@aws-sdk/dsql-signer",
+          "@smithy/core",
+          "@neondatabase/serverless",
+          "@electric-sql/pglite",
+          "@aws-sdk/client-rds-data",
+        ]
+      ) {
+        assertFalse(getPackages(name).includes(other), `${name} has ${other}`);
       }
-      assertEquals(getPackages("Health"), ["zod", "@trellis/fn", "(own code)"]);
-      assertEquals(getPackages("Work"), ["(own code)"]);
-    });
+      assertEquals(getPackages(name).includes("better-auth"), name === "AuthSignInEmail", name);
+    }
+    assertEquals(getPackages("Health"), ["zod", "@trellis/fn", "(own code)"]);
+    assertEquals(getPackages("Work"), ["(own code)"]);
+  });
 
-    await test.step("says why a provider is not there", async () => {
-      const { answer, logged } = await project.call("Ping");
-      assertEquals(answer.statusCode, 500);
-      assertStringIncludes(
-        logged,
-        "trellis build omitted the provider embedded-pg from this function",
-      );
-    });
+  await test.step("says why a provider is not there", async () => {
+    const { answer, logged } = await project.call("Ping");
+    assertEquals(answer.statusCode, 500);
+    assertStringIncludes(
+      logged,
+      "trellis build omitted the provider embedded-pg from this function",
+    );
+  });
 
-    await test.step("loads nothing costly before it is used", async () => {
-      const text = await Deno.readTextFile(join(root, "dist/AuthSignInEmail/index.mjs"));
-      const imported = [...text.matchAll(/from"(?:node:)?([a-z0-9_/]+)"/g)].map(([, name]) => name);
-      for (const costly of ["http", "https", "tls", "net", "crypto"]) {
-        assertFalse(imported.includes(costly), costly);
-      }
-    });
+  await test.step("loads nothing costly before it is used", async () => {
+    const text = await Deno.readTextFile(join(root, "dist/AuthSignInEmail/index.mjs"));
+    const imported = [...text.matchAll(/from"(?:node:)?([a-z0-9_/]+)"/g)].map(([, name]) => name);
+    for (const costly of ["http", "https", "tls", "net", "crypto"]) {
+      assertFalse(imported.includes(costly), costly);
+    }
+  });
 
-    await test.step("maps stack traces to the sources", async () => {
-      const { logged } = await project.call("Broken", { nodeArgs: ["--enable-source-maps"] });
-      assertMatch(logged, /boom/);
-      assertMatch(logged, /explode \(?[^"]*src\/functions\/api\/broken\.get\.ts:6/);
-    });
+  await test.step("maps stack traces to the sources", async () => {
+    const { logged } = await project.call("Broken", { nodeArgs: ["--enable-source-maps"] });
+    assertMatch(logged, /boom/);
+    assertMatch(logged, /explode \(?[^"]*src\/functions\/api\/broken\.get\.ts:6/);
+  });
 
-    await test.step("gives the same bytes again, with fewer functions too, and writes nothing then", async () => {
-      for (const name of ["broken.get.ts", "ping.get.ts", "me.get.ts"]) {
-        await Deno.remove(join(root, API, name));
-      }
-      const second = await buildJson(project);
-      assertEquals(second.removed, ["Broken", "Me", "Ping"]);
-      assertEquals(
-        second.functions.map(({ name, sha256, change }) => [name, sha256, change]),
-        ["AuthSignInEmail", "Health", "Work"].map(
-          (name) => [name, byName.get(name)!.sha256, "unchanged"],
-        ),
-      );
-      assertFalse(await exists(join(root, "dist/Ping")));
-    });
-  } finally {
-    await project.remove();
-  }
+  await test.step("gives the same bytes again, with fewer functions too, and writes nothing then", async () => {
+    for (const name of ["broken.get.ts", "ping.get.ts", "me.get.ts"]) {
+      await Deno.remove(join(root, API, name));
+    }
+    const second = await buildJson(project);
+    assertEquals(second.removed, ["Broken", "Me", "Ping"]);
+    assertEquals(
+      second.functions.map(({ name, sha256, change }) => [name, sha256, change]),
+      ["AuthSignInEmail", "Health", "Work"].map(
+        (name) => [name, byName.get(name)!.sha256, "unchanged"],
+      ),
+    );
+    assertFalse(await exists(join(root, "dist/Ping")));
+  });
 });
 
 Deno.test("build resolves as Node does: tsconfig's paths, package.json's imports, CommonJS packages", async () => {
@@ -209,7 +205,7 @@ export async function handler() {
 });
 
 Deno.test("build --check writes nothing and exits with 1 when a function is over its budget", async () => {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "trellis.config.ts": `export default { build: { budgets: { "*": 5000, Large: 2_000 } } };`,
     "src/functions/standalone/large.ts": `export const handler = async () => "${
@@ -219,21 +215,17 @@ Deno.test("build --check writes nothing and exits with 1 when a function is over
       "small ".repeat(500)
     }";`,
   });
-  try {
-    const { exitCode, stdout } = await project.build("--check");
-    assertEquals(exitCode, 1);
-    assertMatch(
-      stdout,
-      /error Large has (\d+) bytes and exceeds its budget of 2000 by \d+: \(own code\) 3\.\d kB \(build\.budgets\.Large\)\n/,
-    );
-    assertFalse(stdout.includes("error Small"));
-    assertFalse(await exists(join(project.root, "dist")));
-    const written = await project.build();
-    assertEquals(written.exitCode, 0);
-    assertMatch(written.stderr, /warning Large has/);
-  } finally {
-    await project.remove();
-  }
+  const { exitCode, stdout } = await project.build("--check");
+  assertEquals(exitCode, 1);
+  assertMatch(
+    stdout,
+    /error Large has (\d+) bytes and exceeds its budget of 2000 by \d+: \(own code\) 3\.\d kB \(build\.budgets\.Large\)\n/,
+  );
+  assertFalse(stdout.includes("error Small"));
+  assertFalse(await exists(join(project.root, "dist")));
+  const written = await project.build();
+  assertEquals(written.exitCode, 0);
+  assertMatch(written.stderr, /warning Large has/);
 });
 
 Deno.test("build takes the AWS SDK from the Lambda runtime, except for container images", async () => {
@@ -301,53 +293,45 @@ export const handler = async () => sign(typeof (await import("@aws-sdk/client-an
 });
 
 Deno.test("build writes nothing when a function cannot be bundled, and names the place", async () => {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "src/functions/standalone/good.ts": `export const handler = async () => 1;`,
     "src/functions/standalone/bare.ts": `export const handle = async () => 1;`,
   });
-  try {
-    assertEquals((await buildJson(project)).errors, [
-      {
-        file: "src/functions/standalone/bare.ts",
-        line: 1,
-        column: 1,
-        message: "does not export a handler",
-      } as never,
-    ]);
-    await Deno.writeTextFile(
-      join(project.root, "src/functions/standalone/bare.ts"),
-      `const a = 1;\nimport "./missing.ts";\nexport const handler = () => a;`,
-    );
-    const { exitCode, stdout } = await project.build();
-    assertEquals(exitCode, 1);
-    assertMatch(
-      stdout,
-      /error src\/functions\/standalone\/bare\.ts:2:8: Could not resolve "\.\/missing\.ts"/,
-    );
-    assertMatch(stdout, /Nothing was written\.\n$/);
-    assertFalse(await exists(join(project.root, "dist/Good")));
-  } finally {
-    await project.remove();
-  }
+  assertEquals((await buildJson(project)).errors, [
+    {
+      file: "src/functions/standalone/bare.ts",
+      line: 1,
+      column: 1,
+      message: "does not export a handler",
+    } as never,
+  ]);
+  await Deno.writeTextFile(
+    join(project.root, "src/functions/standalone/bare.ts"),
+    `const a = 1;\nimport "./missing.ts";\nexport const handler = () => a;`,
+  );
+  const { exitCode, stdout } = await project.build();
+  assertEquals(exitCode, 1);
+  assertMatch(
+    stdout,
+    /error src\/functions\/standalone\/bare\.ts:2:8: Could not resolve "\.\/missing\.ts"/,
+  );
+  assertMatch(stdout, /Nothing was written\.\n$/);
+  assertFalse(await exists(join(project.root, "dist/Good")));
 });
 
 Deno.test("build leaves somebody else's files alone", async () => {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "src/functions/standalone/mine.ts": `export const handler = async () => 1;`,
     "dist/Mine/index.mjs": `export const handler = 2;`,
   });
-  try {
-    const { exitCode, errors } = await buildJson(project);
-    assertEquals([exitCode, errors.map(({ file }) => file)], [1, ["dist/Mine/index.mjs"]]);
-    assertEquals(
-      await Deno.readTextFile(join(project.root, "dist/Mine/index.mjs")),
-      `export const handler = 2;`,
-    );
-  } finally {
-    await project.remove();
-  }
+  const { exitCode, errors } = await buildJson(project);
+  assertEquals([exitCode, errors.map(({ file }) => file)], [1, ["dist/Mine/index.mjs"]]);
+  assertEquals(
+    await Deno.readTextFile(join(project.root, "dist/Mine/index.mjs")),
+    `export const handler = 2;`,
+  );
 });
 
 Deno.test("build rejects invalid settings", async () => {
@@ -366,50 +350,42 @@ Deno.test("build rejects invalid settings", async () => {
     ],
     [`{ sourceMaps: "inline" }`, /build\.sourceMaps must be "beside", "apart" or "none"/],
   ];
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "src/functions/standalone/mine.ts": `export const handler = async () => 1;`,
   });
-  try {
-    for (const [settings, message] of cases) {
-      await Deno.writeTextFile(
-        join(project.root, "trellis.config.ts"),
-        `export default { build: ${settings} };`,
-      );
-      const { exitCode, stderr } = await project.build();
-      assertEquals(exitCode, 3, settings);
-      assertMatch(stderr, message);
-    }
-  } finally {
-    await project.remove();
+  for (const [settings, message] of cases) {
+    await Deno.writeTextFile(
+      join(project.root, "trellis.config.ts"),
+      `export default { build: ${settings} };`,
+    );
+    const { exitCode, stderr } = await project.build();
+    assertEquals(exitCode, 3, settings);
+    assertMatch(stderr, message);
   }
 });
 
 Deno.test("build puts source maps where the settings say, and names a provider's missing package", async () => {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "trellis.config.ts": `export default { build: { sourceMaps: "apart" } };`,
     "src/functions/standalone/mine.ts": `export const handler = async () => 1;`,
   });
   const { root } = project;
-  try {
-    await project.build();
-    assertFalse(
-      (await Deno.readTextFile(join(root, "dist/Mine/index.mjs"))).includes("sourceMappingURL"),
-    );
-    const { sources } = JSON.parse(
-      await Deno.readTextFile(join(root, "dist.maps/Mine/index.mjs.map")),
-    );
-    assertEquals(sources, ["../../src/functions/standalone/mine.ts"]);
-    await Deno.writeTextFile(
-      join(root, "trellis.config.ts"),
-      `export default { build: { sourceMaps: "none" } };`,
-    );
-    await project.build();
-    assertFalse(await exists(join(root, "dist/Mine/index.mjs.map")));
-  } finally {
-    await project.remove();
-  }
+  await project.build();
+  assertFalse(
+    (await Deno.readTextFile(join(root, "dist/Mine/index.mjs"))).includes("sourceMappingURL"),
+  );
+  const { sources } = JSON.parse(
+    await Deno.readTextFile(join(root, "dist.maps/Mine/index.mjs.map")),
+  );
+  assertEquals(sources, ["../../src/functions/standalone/mine.ts"]);
+  await Deno.writeTextFile(
+    join(root, "trellis.config.ts"),
+    `export default { build: { sourceMaps: "none" } };`,
+  );
+  await project.build();
+  assertFalse(await exists(join(root, "dist/Mine/index.mjs.map")));
 });
 
 Deno.test("build warns of zod's messages in all languages, and of what is for tests", async () => {

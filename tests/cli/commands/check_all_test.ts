@@ -9,6 +9,7 @@ import { getDirectConfig, startPostgres, type TestPostgres } from "../../support
 import { withEnv } from "../../support/with_env.ts";
 import { runAll } from "../database/clone_support.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "migrations/0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, title text);",
@@ -214,8 +215,7 @@ Deno.test(
 );
 
 Deno.test("trellis check all runs the check of the real generator of permissions", async () => {
-  const root = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (root) => {
     await Deno.mkdir(`${root}/src/functions/api`, { recursive: true });
     await Deno.writeTextFile(
       `${root}/src/functions/api/health.get.ts`,
@@ -239,7 +239,5 @@ Deno.test("trellis check all runs the check of the real generator of permissions
       const fresh = await runInProcess(["check", "all"], options);
       assertEquals(fresh.exitCode, 0, fresh.stdout);
     });
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 });

@@ -92,7 +92,7 @@ Deno.test(
           assertStringIncludes(
             texts[0],
             "error migrations/0001_b.sql:2:1: CREATE TABLE t: not supported: column m of type mood (type-user-defined)\n" +
-              "    CREATE TABLE t (id int PRIMARY KEY, m mood)\n    To convert enums to text",
+              "    CREATE TABLE t (id int PRIMARY KEY, m mood)\n    Set the option `enums` to convert enums to text",
           );
           const all = JSON.parse((await run(checkAll, "--json", ...target)).stdout);
           const migrate = all.checks.find(({ name }: { name: string }) => name === "db migrate");
@@ -151,81 +151,77 @@ Deno.test(
       "migrations/0000_b.sql": "CREATE TABLE b (id int PRIMARY KEY);",
       "migrations/0001_lost.sql": "DROP TABLE a;",
     };
-    const postgres = await startPostgres();
+    await using postgres = await startPostgres();
     const checkAll = createCheckAll(listChecks([]));
     const warning =
       "warning migrations/0001_lost.sql is not listed in meta/_journal.json, so it is never run " +
       "(migration-unlisted)";
-    try {
-      await withProject(files, async (run, root) => {
-        // without a database
-        const folder = await run(checkMigrations);
-        assertEquals(folder.exitCode, 1);
-        assertStringIncludes(folder.stderr, warning);
-        assertStringIncludes(folder.stdout, "migrations: 2 migrations, 1 not listed");
-        const all = await run(checkAll, "--no-database");
-        assertEquals(all.exitCode, 1);
-        assertMatch(all.stdout, /^check migrations +found$/m);
-        assertStringIncludes(all.stdout, warning);
+    await withProject(files, async (run, root) => {
+      // without a database
+      const folder = await run(checkMigrations);
+      assertEquals(folder.exitCode, 1);
+      assertStringIncludes(folder.stderr, warning);
+      assertStringIncludes(folder.stdout, "migrations: 2 migrations, 1 not listed");
+      const all = await run(checkAll, "--no-database");
+      assertEquals(all.exitCode, 1);
+      assertMatch(all.stdout, /^check migrations +found$/m);
+      assertStringIncludes(all.stdout, warning);
 
-        await withEnv({ DATABASE_URL: postgres.url }, async () => {
-          const cases: [command: Command, args: string[], exitCode: number][] = [
-            [dbMigrate, ["--dry-run"], 0],
-            [dbMigrate, ["--check"], 1],
-            [dbMigrate, [], 0],
-            [dbMigrate, ["--check"], 1],
-            [dbStatus, [], 0],
-            [dbStatus, ["--check"], 1],
-            [dbMarkApplied, ["0000_a"], 0],
-            [dbTranslate, ["migrations"], 0],
-            [dbTranslate, ["migrations", "--to", "postgres"], 0],
-            [dbTranslate, ["migrations", "--check"], 1],
-          ];
-          for (const [command, args, exitCode] of cases) {
-            const result = await run(command, ...args);
-            assertEquals(
-              result.exitCode,
-              exitCode,
-              `${command.name} ${args.join(" ")}: ${result.stderr}`,
-            );
-            assertStringIncludes(result.stderr, warning, `${command.name} ${args.join(" ")}`);
-          }
-          const config = { provider: "serverless-pg", connectionString: postgres.url } as const;
-          const tables = await runAll(config, [
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
-          ]);
-          assertEquals(tables.map(({ tablename }) => tablename), ["a", "b"]);
-
-          const { exitCode, stdout } = await run(checkAll, "--json");
-          const states = JSON.parse(stdout).checks.map(({ name, state }: Record<string, string>) =>
-            `${name} ${state}`
+      await withEnv({ DATABASE_URL: postgres.url }, async () => {
+        const cases: [command: Command, args: string[], exitCode: number][] = [
+          [dbMigrate, ["--dry-run"], 0],
+          [dbMigrate, ["--check"], 1],
+          [dbMigrate, [], 0],
+          [dbMigrate, ["--check"], 1],
+          [dbStatus, [], 0],
+          [dbStatus, ["--check"], 1],
+          [dbMarkApplied, ["0000_a"], 0],
+          [dbTranslate, ["migrations"], 0],
+          [dbTranslate, ["migrations", "--to", "postgres"], 0],
+          [dbTranslate, ["migrations", "--check"], 1],
+        ];
+        for (const [command, args, exitCode] of cases) {
+          const result = await run(command, ...args);
+          assertEquals(
+            result.exitCode,
+            exitCode,
+            `${command.name} ${args.join(" ")}: ${result.stderr}`,
           );
-          assertEquals([exitCode, states.slice(0, 2)], [1, [
-            "check migrations found",
-            "db migrate found",
-          ]]);
-          await Deno.remove(`${root}/migrations/0001_lost.sql`);
-          for (const command of [checkMigrations, dbMigrate, dbStatus, checkAll]) {
-            const args = command === dbMigrate || command === dbStatus ? ["--check"] : [];
-            const result = await run(command, ...args);
-            assertEquals([result.exitCode, printed(result)], [0, ""], result.stdout);
-          }
-          // a file that the journal lists must be there
-          await Deno.remove(`${root}/migrations/0000_b.sql`);
-          for (const command of [checkMigrations, dbMigrate, dbStatus]) {
-            const result = await run(command);
-            assertEquals(result.exitCode, 3);
-            assert(
-              result.stderr.includes(
-                "0000_b.sql is listed in meta/_journal.json but does not exist",
-              ),
-              result.stderr,
-            );
-          }
-        });
+          assertStringIncludes(result.stderr, warning, `${command.name} ${args.join(" ")}`);
+        }
+        const config = { provider: "serverless-pg", connectionString: postgres.url } as const;
+        const tables = await runAll(config, [
+          "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
+        ]);
+        assertEquals(tables.map(({ tablename }) => tablename), ["a", "b"]);
+
+        const { exitCode, stdout } = await run(checkAll, "--json");
+        const states = JSON.parse(stdout).checks.map(({ name, state }: Record<string, string>) =>
+          `${name} ${state}`
+        );
+        assertEquals([exitCode, states.slice(0, 2)], [1, [
+          "check migrations found",
+          "db migrate found",
+        ]]);
+        await Deno.remove(`${root}/migrations/0001_lost.sql`);
+        for (const command of [checkMigrations, dbMigrate, dbStatus, checkAll]) {
+          const args = command === dbMigrate || command === dbStatus ? ["--check"] : [];
+          const result = await run(command, ...args);
+          assertEquals([result.exitCode, printed(result)], [0, ""], result.stdout);
+        }
+        // a file that the journal lists must be there
+        await Deno.remove(`${root}/migrations/0000_b.sql`);
+        for (const command of [checkMigrations, dbMigrate, dbStatus]) {
+          const result = await run(command);
+          assertEquals(result.exitCode, 3);
+          assert(
+            result.stderr.includes(
+              "0000_b.sql is listed in meta/_journal.json but does not exist",
+            ),
+            result.stderr,
+          );
+        }
       });
-    } finally {
-      await postgres.stop();
-    }
+    });
   },
 );

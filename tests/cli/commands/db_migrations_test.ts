@@ -165,46 +165,42 @@ Deno.test(
   "trellis db migrate names the statement that failed, and status what is unfinished",
   unsanitized,
   async () => {
-    const postgres = await startPostgres();
-    try {
-      await withProject(async ({ run, write }) => {
-        const env = { DATABASE_URL: postgres.url.replace("postgres@", "postgres:s3cr3t@") };
-        await withEnv(env, async () => {
-          await write({
-            "0003_steps.sql":
-              "-- trellis: no-transaction\nCREATE TABLE a (id int);\nCREATE TABLE notes (id int);\n",
-          });
-          const failed = await run("db migrate");
-          assertEquals(failed.exitCode, 3);
-          assertStringIncludes(
-            failed.stderr,
-            '0003_steps.sql failed at statement 2 (SQLSTATE 42P07: relation "notes" already exists)',
-          );
-          const status = await run("db status");
-          assertEquals(status.exitCode, 1, status.stderr);
-          assertMatch(
-            status.stdout,
-            /^0003_steps +unfinished +1 statements done, the last one at \d{4}-/m,
-          );
-          assertStringIncludes(status.stdout, "postgres postgres://postgres@127.0.0.1");
-          for (const { stdout, stderr } of [failed, status]) {
-            assertEquals((stdout + stderr).includes("s3cr3t"), false);
-          }
-          // mended by hand, and gone on with
-          await runAll({ provider: "serverless-pg", connectionString: postgres.url }, [
-            "DROP TABLE notes",
-          ]);
-          const again = await run("db migrate", "--json");
-          assertEquals(again.exitCode, 0, again.stderr);
-          assertEquals(JSON.parse(again.stdout).applied.map(({ tag }: { tag: string }) => tag), [
-            "0003_steps",
-          ]);
-          assertEquals((await run("db status", "--check")).exitCode, 0);
+    await using postgres = await startPostgres();
+    await withProject(async ({ run, write }) => {
+      const env = { DATABASE_URL: postgres.url.replace("postgres@", "postgres:s3cr3t@") };
+      await withEnv(env, async () => {
+        await write({
+          "0003_steps.sql":
+            "-- trellis: no-transaction\nCREATE TABLE a (id int);\nCREATE TABLE notes (id int);\n",
         });
+        const failed = await run("db migrate");
+        assertEquals(failed.exitCode, 3);
+        assertStringIncludes(
+          failed.stderr,
+          '0003_steps.sql failed at statement 2 (SQLSTATE 42P07: relation "notes" already exists)',
+        );
+        const status = await run("db status");
+        assertEquals(status.exitCode, 1, status.stderr);
+        assertMatch(
+          status.stdout,
+          /^0003_steps +unfinished +1 statements done, the last one at \d{4}-/m,
+        );
+        assertStringIncludes(status.stdout, "postgres postgres://postgres@127.0.0.1");
+        for (const { stdout, stderr } of [failed, status]) {
+          assertEquals((stdout + stderr).includes("s3cr3t"), false);
+        }
+        // mended by hand, and gone on with
+        await runAll({ provider: "serverless-pg", connectionString: postgres.url }, [
+          "DROP TABLE notes",
+        ]);
+        const again = await run("db migrate", "--json");
+        assertEquals(again.exitCode, 0, again.stderr);
+        assertEquals(JSON.parse(again.stdout).applied.map(({ tag }: { tag: string }) => tag), [
+          "0003_steps",
+        ]);
+        assertEquals((await run("db status", "--check")).exitCode, 0);
       });
-    } finally {
-      await postgres.stop();
-    }
+    });
   },
 );
 

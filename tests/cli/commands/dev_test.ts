@@ -40,54 +40,50 @@ Deno.test(
   "trellis dev serves, tells where, and ends in order at Ctrl-C and at SIGTERM",
   SERVED,
   async () => {
-    const project = await createTestProject(FILES);
+    await using project = await createTestProject(FILES);
     await project.write("program.ts", PROGRAM);
-    try {
-      for (const [signal, args] of [["SIGINT", ["--json"]], ["SIGTERM", []]] as const) {
-        const child = spawn(`${project.root}/program.ts`, [
-          "--project",
-          project.root,
-          "--port",
-          "0",
-          ...args,
+    for (const [signal, args] of [["SIGINT", ["--json"]], ["SIGTERM", []]] as const) {
+      const child = spawn(`${project.root}/program.ts`, [
+        "--project",
+        project.root,
+        "--port",
+        "0",
+        ...args,
+      ]);
+      const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      const stderr = new Response(child.stderr).text();
+      let url: string;
+      if (args.length > 0) {
+        const result = JSON.parse(await readUntil(stdout, /^\}\n/m));
+        url = result.url;
+        assertEquals(result.error, undefined);
+        assertEquals([result.command, result.project, result.page], [
+          "dev",
+          "fixture",
+          `${url}/_trellis`,
         ]);
-        const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-        const stderr = new Response(child.stderr).text();
-        let url: string;
-        if (args.length > 0) {
-          const result = JSON.parse(await readUntil(stdout, /^\}\n/m));
-          url = result.url;
-          assertEquals(result.error, undefined);
-          assertEquals([result.command, result.project, result.page], [
-            "dev",
-            "fixture",
-            `${url}/_trellis`,
-          ]);
-          assertEquals(result.functions.map(({ name }: { name: string }) => name), [
-            "HelloByName",
-            "Plain",
-            "SendMail",
-          ]);
-        } else {
-          const text = await readUntil(stdout, /Press Ctrl-C to stop/);
-          url = /runs at (\S+)/.exec(text)![1];
-          assertMatch(text, /functions {2}3: 2 api, 1 queue\n/);
-        }
-        assertEquals((await fetch(`${url}/plain`)).status, 200);
-        child.kill(signal);
-        const { code } = await child.status;
-        const rest = await readUntil(stdout, /$/).catch(() => "");
-        assertEquals(code, 0, rest);
-        assertStringIncludes(await stderr, "Stopping …");
-        await stdout.cancel();
+        assertEquals(result.functions.map(({ name }: { name: string }) => name), [
+          "HelloByName",
+          "Plain",
+          "SendMail",
+        ]);
+      } else {
+        const text = await readUntil(stdout, /Press Ctrl-C to stop/);
+        url = /runs at (\S+)/.exec(text)![1];
+        assertMatch(text, /functions {2}3: 2 api, 1 queue\n/);
       }
-      assertEquals(
-        [...Deno.readDirSync(`${project.root}/.trellis/dev`)].some(({ name }) => name === "lock"),
-        false,
-      );
-    } finally {
-      await project.clean();
+      assertEquals((await fetch(`${url}/plain`)).status, 200);
+      child.kill(signal);
+      const { code } = await child.status;
+      const rest = await readUntil(stdout, /$/).catch(() => "");
+      assertEquals(code, 0, rest);
+      assertStringIncludes(await stderr, "Stopping …");
+      await stdout.cancel();
     }
+    assertEquals(
+      [...Deno.readDirSync(`${project.root}/.trellis/dev`)].some(({ name }) => name === "lock"),
+      false,
+    );
   },
 );
 

@@ -172,33 +172,29 @@ Deno.test(
   "trellis dev answers the client, and updates its types when a handler changes",
   SERVED,
   async () => {
-    const project = await createTestProject({
+    await using project = await createTestProject({
       "package.json": '{ "name": "fixture", "type": "module" }',
       ...FILES,
     });
-    try {
-      await generate(project.root);
-      const { url } = await project.start();
-      const client = createClient<Routes>({ baseUrl: url });
-      const created = await unwrap(client.POST("/notes", { body: { title: "Milk" } }));
-      assertEquals(created, { id: "n1", title: "Milk" });
-      const taken = await client.POST("/notes", { body: { title: "taken" } });
-      assertEquals([taken.error?.code, taken.error?.message], ["CONFLICT", "The title is taken"]);
+    await generate(project.root);
+    const { url } = await project.start();
+    const client = createClient<Routes>({ baseUrl: url });
+    const created = await unwrap(client.POST("/notes", { body: { title: "Milk" } }));
+    assertEquals(created, { id: "n1", title: "Milk" });
+    const taken = await client.POST("/notes", { body: { title: "taken" } });
+    assertEquals([taken.error?.code, taken.error?.message], ["CONFLICT", "The title is taken"]);
 
-      await project.write(
-        routeFile("notes.post"),
-        CREATE.replace(
-          "title: z.string() });",
-          "title: z.string(), colour: z.string().optional() });",
-        ),
-      );
-      const deadlineMs = Date.now() + 20_000;
-      while (!(await Deno.readTextFile(`${project.root}/${FILE}`)).includes("colour?: string")) {
-        assert(Date.now() < deadlineMs, project.told());
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    } finally {
-      await project.clean();
+    await project.write(
+      routeFile("notes.post"),
+      CREATE.replace(
+        "title: z.string() });",
+        "title: z.string(), colour: z.string().optional() });",
+      ),
+    );
+    const deadlineMs = Date.now() + 20_000;
+    while (!(await Deno.readTextFile(`${project.root}/${FILE}`)).includes("colour?: string")) {
+      assert(Date.now() < deadlineMs, project.told());
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   },
 );

@@ -2,14 +2,14 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { writeLargeProject } from "../fixtures/large_project.ts";
 import { infra, readInfra } from "../fixtures/infra_project.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const FUNCTIONS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1000 : 150;
 /** 20 groups, and a fixed part and a parameter for each function. */
 const RESOURCES = 20 + 2 * FUNCTIONS;
 
 Deno.test(`generate infra on ${FUNCTIONS} functions gives each its file, and shares what their paths share`, async () => {
-  const root = await Deno.makeTempDir({ prefix: "trellis-infra-large-" });
-  try {
+  await withTempFolder({}, async (root) => {
     const expected = await writeLargeProject(root, {
       functions: FUNCTIONS,
       queries: 0.3 * FUNCTIONS,
@@ -53,7 +53,5 @@ export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);\n
       [, name],
     ) => name);
     assertEquals([resources.length, new Set(resources).size], [RESOURCES, RESOURCES]);
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 });

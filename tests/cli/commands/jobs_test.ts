@@ -16,6 +16,7 @@ import { createJobsTable } from "../../jobs/jobs_database.ts";
 import { getDirectConfig, startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const COMMANDS = [
   jobsList,
@@ -132,8 +133,7 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
 });
 
 Deno.test("trellis jobs names the tab of trellis dev while that has the local database open", async () => {
-  const root = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (root) => {
     await Deno.mkdir(`${root}/.trellis/dev/pg`, { recursive: true });
     // a running process that is not this one
     await Deno.writeTextFile(`${root}/.trellis/dev/lock`, String(Deno.ppid));
@@ -145,7 +145,5 @@ Deno.test("trellis jobs names the tab of trellis dev while that has the local da
       assertEquals(exitCode, 3);
       assertStringIncludes(stderr, "Use the tab Jobs of its page, or stop it first.");
     });
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 });

@@ -179,24 +179,20 @@ Deno.test(
   "runClone() in two processes at once doubles no row and loses none",
   unsanitized,
   async () => {
-    const postgres = await startPostgres();
-    try {
-      const source = pg(await postgres.createDatabase("source"));
-      // no key would refuse a row that comes twice
-      const rows =
-        "INSERT INTO lines SELECT repeat('x', n % 300) || n % 700 FROM generate_series(1, 90000) AS n";
-      await runAll(source, ["CREATE TABLE lines (line text)", rows]);
-      const target = pg(await postgres.createDatabase("target"));
-      // both find a plan to go on with
-      await clone(source, target, false, 2, 0);
-      const both = await Promise.all([1, 2].map(() => runProcess(source, target, true, -1, 0)));
-      // the one that comes last may find that all is done and gone
-      assert(both.some(({ code }) => code === 0), both.map(({ stderr }) => stderr).join("\n"));
-      const content = ["SELECT line, count(*)::int AS n FROM lines GROUP BY line ORDER BY line"];
-      assertEquals(await digest(target, content), await digest(source, content));
-    } finally {
-      await postgres.stop();
-    }
+    await using postgres = await startPostgres();
+    const source = pg(await postgres.createDatabase("source"));
+    // no key would refuse a row that comes twice
+    const rows =
+      "INSERT INTO lines SELECT repeat('x', n % 300) || n % 700 FROM generate_series(1, 90000) AS n";
+    await runAll(source, ["CREATE TABLE lines (line text)", rows]);
+    const target = pg(await postgres.createDatabase("target"));
+    // both find a plan to go on with
+    await clone(source, target, false, 2, 0);
+    const both = await Promise.all([1, 2].map(() => runProcess(source, target, true, -1, 0)));
+    // the one that comes last may find that all is done and gone
+    assert(both.some(({ code }) => code === 0), both.map(({ stderr }) => stderr).join("\n"));
+    const content = ["SELECT line, count(*)::int AS n FROM lines GROUP BY line ORDER BY line"];
+    assertEquals(await digest(target, content), await digest(source, content));
   },
 );
 
@@ -204,41 +200,37 @@ Deno.test(
   "trellis db clone prints how to continue when it is interrupted",
   unsanitized,
   async () => {
-    const postgres = await startPostgres();
-    try {
-      const env = {
-        SOURCE: await postgres.createDatabase("source"),
-        TARGET: await postgres.createDatabase("target"),
-      };
-      await runAll(pg(env.SOURCE), SOURCE);
-      const script = fileURLToPath(new URL("command_process.ts", import.meta.url));
-      const run = ["run", "-A", "--frozen", "--cached-only", "--no-check", script];
-      const line = [...run, "db", "clone", "--from-url-env", "SOURCE", "--to-url-env", "TARGET"];
-      const child = new Deno.Command(Deno.execPath(), {
-        args: line,
-        env,
-        stdout: "null",
-        stderr: "piped",
-      }).spawn();
-      let said = "";
-      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
-        said += text;
-        if (/^to /m.test(said) && !said.includes("Stopped")) child.kill("SIGINT");
-      }
-      assertEquals([(await child.status).code, said.trimEnd().split("\n").at(-1)], [
-        130,
-        "Interrupted. Copied data stays in the target; --resume continues",
-      ]);
-      const again = await new Deno.Command(Deno.execPath(), {
-        args: [...line, "--resume"],
-        env,
-        stdout: "null",
-      })
-        .output();
-      assertEquals(again.code, 0);
-      assertEquals(await digest(pg(env.TARGET), CONTENT), await digest(pg(env.SOURCE), CONTENT));
-    } finally {
-      await postgres.stop();
+    await using postgres = await startPostgres();
+    const env = {
+      SOURCE: await postgres.createDatabase("source"),
+      TARGET: await postgres.createDatabase("target"),
+    };
+    await runAll(pg(env.SOURCE), SOURCE);
+    const script = fileURLToPath(new URL("command_process.ts", import.meta.url));
+    const run = ["run", "-A", "--frozen", "--cached-only", "--no-check", script];
+    const line = [...run, "db", "clone", "--from-url-env", "SOURCE", "--to-url-env", "TARGET"];
+    const child = new Deno.Command(Deno.execPath(), {
+      args: line,
+      env,
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    let said = "";
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+      said += text;
+      if (/^to /m.test(said) && !said.includes("Stopped")) child.kill("SIGINT");
     }
+    assertEquals([(await child.status).code, said.trimEnd().split("\n").at(-1)], [
+      130,
+      "Interrupted. Copied data stays in the target; --resume continues",
+    ]);
+    const again = await new Deno.Command(Deno.execPath(), {
+      args: [...line, "--resume"],
+      env,
+      stdout: "null",
+    })
+      .output();
+    assertEquals(again.code, 0);
+    assertEquals(await digest(pg(env.TARGET), CONTENT), await digest(pg(env.SOURCE), CONTENT));
   },
 );

@@ -55,16 +55,12 @@ export type CreateDatabase = (name: string, statements?: readonly string[]) => P
 export async function withServer(
   test: (create: CreateDatabase, port: number) => Promise<void>,
 ): Promise<void> {
-  const postgres = await startPostgres();
-  try {
-    await test(async (name, statements = []) => {
-      const url = await postgres.createDatabase(name);
-      if (statements.length > 0) await runAll(pg(url), statements);
-      return url;
-    }, postgres.port);
-  } finally {
-    await postgres.stop();
-  }
+  await using postgres = await startPostgres();
+  await test(async (name, statements = []) => {
+    const url = await postgres.createDatabase(name);
+    if (statements.length > 0) await runAll(pg(url), statements);
+    return url;
+  }, postgres.port);
 }
 
 /** Runs statements one by one. */

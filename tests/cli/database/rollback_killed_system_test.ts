@@ -161,25 +161,21 @@ Deno.test(
   "db rollback that is killed leaves the database before or after it",
   unsanitized,
   async () => {
-    const server = await startPostgres();
-    try {
-      const changes = Object.entries(CHANGES);
-      for (const [name, [migration, after]] of IS_FULL ? changes : [random.pick(changes)]) {
-        let before: unknown;
-        const { kills, end } = await killRuns(server, async ({ client, write, read }, target) => {
-          await write({ "0001_base.sql": BASE });
-          await runMigrations(target);
-          await client.unsafe(ROWS);
-          before = await read();
-          await write({ "0002_change.sql": migration });
-          await migrateAndKeep(target);
-          await client.unsafe(after);
-        }, { to: "0001_base", isAtomic: true });
-        assertEquals(end, before);
-        console.log(`${name}: killed ${kills} times`);
-      }
-    } finally {
-      await server.stop();
+    await using server = await startPostgres();
+    const changes = Object.entries(CHANGES);
+    for (const [name, [migration, after]] of IS_FULL ? changes : [random.pick(changes)]) {
+      let before: unknown;
+      const { kills, end } = await killRuns(server, async ({ client, write, read }, target) => {
+        await write({ "0001_base.sql": BASE });
+        await runMigrations(target);
+        await client.unsafe(ROWS);
+        before = await read();
+        await write({ "0002_change.sql": migration });
+        await migrateAndKeep(target);
+        await client.unsafe(after);
+      }, { to: "0001_base", isAtomic: true });
+      assertEquals(end, before);
+      console.log(`${name}: killed ${kills} times`);
     }
   },
 );
@@ -188,34 +184,30 @@ Deno.test(
   "db rollback on the distributed engine continues what a killed process began",
   unsanitized,
   async () => {
-    const server = await startPostgres();
-    try {
-      let before: unknown;
-      const { kills, end } = await killRuns(server, async ({ client, write, read }, target) => {
-        await write({
-          "0001_notes.sql": `CREATE TABLE notes (id int PRIMARY KEY, title text, body text);
+    await using server = await startPostgres();
+    let before: unknown;
+    const { kills, end } = await killRuns(server, async ({ client, write, read }, target) => {
+      await write({
+        "0001_notes.sql": `CREATE TABLE notes (id int PRIMARY KEY, title text, body text);
           CREATE TABLE tags (id int PRIMARY KEY, label text);`,
-        });
-        await runMigrations(target);
-        await client.unsafe(
-          `INSERT INTO notes SELECT n, 't' || n, 'b' || n FROM generate_series(1, 9) n;
+      });
+      await runMigrations(target);
+      await client.unsafe(
+        `INSERT INTO notes SELECT n, 't' || n, 'b' || n FROM generate_series(1, 9) n;
         INSERT INTO tags SELECT n, 'l' || n FROM generate_series(1, 9) n`,
-        );
-        before = await read();
-        await write({
-          "0002_change.sql": `ALTER TABLE notes DROP COLUMN title;
+      );
+      before = await read();
+      await write({
+        "0002_change.sql": `ALTER TABLE notes DROP COLUMN title;
           DROP TABLE tags;
           ALTER TABLE notes ADD COLUMN size int;
           ALTER TABLE notes RENAME COLUMN body TO text;`,
-        });
-        await migrateAndKeep(target);
-        await client.unsafe("UPDATE notes SET size = id");
-      }, { to: "0001_notes", isDistributed: true });
-      assertEquals(end, before);
-      console.log(`distributed engine: killed ${kills} times`);
-    } finally {
-      await server.stop();
-    }
+      });
+      await migrateAndKeep(target);
+      await client.unsafe("UPDATE notes SET size = id");
+    }, { to: "0001_notes", isDistributed: true });
+    assertEquals(end, before);
+    console.log(`distributed engine: killed ${kills} times`);
   },
 );
 
@@ -260,7 +252,7 @@ Deno.test(
   "expand and contract continue after kills, and can be rolled back",
   unsanitized,
   async () => {
-    const server = await startPostgres();
+    await using server = await startPostgres();
     const isAt = (part: number) => IS_FULL || part === testSeed % 3;
     async function expand({ client }: RollbackLab, target: Target): Promise<void> {
       await generate(target.migrationsFolder, "a", BEFORE);
@@ -271,34 +263,30 @@ Deno.test(
       );
       await generate(target.migrationsFolder, "expand", AFTER, EXPAND);
     }
-    try {
-      if (isAt(0)) {
-        const { kills } = await killRuns(server, expand);
-        console.log(`expand: killed ${kills} times`);
-      }
-      if (isAt(1)) {
-        let before: unknown;
-        const { kills, end } = await killRuns(server, async (lab, target) => {
-          await expand(lab, target);
-          before = await lab.read();
-          await migrateAndKeep(target);
-        }, { to: "0001_a" });
-        assertEquals(end, before);
-        console.log(`rollback of expand: killed ${kills} times`);
-      }
-      if (isAt(2)) {
-        const { kills } = await killRuns(server, async (lab, target) => {
-          await expand(lab, target);
-          await migrateAndKeep(target);
-          await generate(target.migrationsFolder, "contract", AFTER, {
-            ...NO_DECISIONS,
-            drops: new Set(["notes.body", "notes.n"]),
-          });
+    if (isAt(0)) {
+      const { kills } = await killRuns(server, expand);
+      console.log(`expand: killed ${kills} times`);
+    }
+    if (isAt(1)) {
+      let before: unknown;
+      const { kills, end } = await killRuns(server, async (lab, target) => {
+        await expand(lab, target);
+        before = await lab.read();
+        await migrateAndKeep(target);
+      }, { to: "0001_a" });
+      assertEquals(end, before);
+      console.log(`rollback of expand: killed ${kills} times`);
+    }
+    if (isAt(2)) {
+      const { kills } = await killRuns(server, async (lab, target) => {
+        await expand(lab, target);
+        await migrateAndKeep(target);
+        await generate(target.migrationsFolder, "contract", AFTER, {
+          ...NO_DECISIONS,
+          drops: new Set(["notes.body", "notes.n"]),
         });
-        console.log(`contract: killed ${kills} times`);
-      }
-    } finally {
-      await server.stop();
+      });
+      console.log(`contract: killed ${kills} times`);
     }
   },
 );
@@ -310,44 +298,40 @@ Deno.test(
   "generated migrations and their rollbacks continue after kills",
   { ...unsanitized, ignore: !IS_FULL },
   async () => {
-    const server = await startPostgres();
+    await using server = await startPostgres();
     const total = { kills: 0, cases: 0, refused: 0 };
-    try {
-      for (let seed = testSeed; total.cases < 12; seed++) {
-        const random = createRandom(seed);
-        const before = createSchema(random);
-        const after = changeSchema(random, before);
-        let [changes, start]: [string, unknown] = ["", undefined];
-        const prepare = async ({ client, read }: RollbackLab, target: Target): Promise<void> => {
-          await generate(target.migrationsFolder, "a", buildSchema(before));
-          await runMigrations(target);
-          for (const statement of insertRows(before, 11)) await client.unsafe(statement);
-          start = await read();
-          changes = await generate(target.migrationsFolder, "b", buildSchema(after));
-        };
-        let isUsable = false;
-        await withLab(server, async (lab) => {
-          await prepare(lab, lab.target);
-          if (changes === "" || VOLATILE.test(changes)) return;
-          isUsable = await migrateAndKeep(lab.target).then(() => true, () => false);
-          if (!isUsable) return;
-          const problems = await rollBack(lab.target, "0001_a");
-          if (problems.length > 0) total.refused++;
-          isUsable = problems.length === 0;
-        });
-        if (!isUsable) continue;
-        total.cases++;
-        total.kills += (await killRuns(server, prepare)).kills;
-        const { kills, end } = await killRuns(server, async (lab, target) => {
-          await prepare(lab, target);
-          await migrateAndKeep(target);
-        }, { to: "0001_a", isAtomic: true });
-        total.kills += kills;
-        assertEquals(end, start, `seed ${seed}`);
-      }
-      console.log(`generated: ${JSON.stringify(total)}, TRELLIS_SEED=${testSeed}`);
-    } finally {
-      await server.stop();
+    for (let seed = testSeed; total.cases < 12; seed++) {
+      const random = createRandom(seed);
+      const before = createSchema(random);
+      const after = changeSchema(random, before);
+      let [changes, start]: [string, unknown] = ["", undefined];
+      const prepare = async ({ client, read }: RollbackLab, target: Target): Promise<void> => {
+        await generate(target.migrationsFolder, "a", buildSchema(before));
+        await runMigrations(target);
+        for (const statement of insertRows(before, 11)) await client.unsafe(statement);
+        start = await read();
+        changes = await generate(target.migrationsFolder, "b", buildSchema(after));
+      };
+      let isUsable = false;
+      await withLab(server, async (lab) => {
+        await prepare(lab, lab.target);
+        if (changes === "" || VOLATILE.test(changes)) return;
+        isUsable = await migrateAndKeep(lab.target).then(() => true, () => false);
+        if (!isUsable) return;
+        const problems = await rollBack(lab.target, "0001_a");
+        if (problems.length > 0) total.refused++;
+        isUsable = problems.length === 0;
+      });
+      if (!isUsable) continue;
+      total.cases++;
+      total.kills += (await killRuns(server, prepare)).kills;
+      const { kills, end } = await killRuns(server, async (lab, target) => {
+        await prepare(lab, target);
+        await migrateAndKeep(target);
+      }, { to: "0001_a", isAtomic: true });
+      total.kills += kills;
+      assertEquals(end, start, `seed ${seed}`);
     }
+    console.log(`generated: ${JSON.stringify(total)}, TRELLIS_SEED=${testSeed}`);
   },
 );

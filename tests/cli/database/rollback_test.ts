@@ -19,29 +19,25 @@ Deno.test(
   "db rollback brings back the objects and rows from before a migration",
   unsanitized,
   async (t) => {
-    const server = await startPostgres();
-    try {
-      for (const [name, [migration, after]] of Object.entries(CHANGES)) {
-        await t.step(name, () =>
-          withLab(server, async ({ target, client, write, read }) => {
-            await write({ "0001_base.sql": BASE, "0002_more.sql": "CREATE TABLE more (id int);" });
-            await runMigrations(target);
-            await client.unsafe(ROWS);
-            const before = await read();
-            await write({ "0003_change.sql": migration });
-            await migrateAndKeep(target);
-            await client.unsafe(after);
-            assertEquals(await rollBack(target), []);
-            assertEquals(await read(), before);
-            if (name.startsWith("dropped")) return;
-            // the migration can be applied and rolled back again, although old values are kept
-            await migrateAndKeep(target);
-            assertEquals(await rollBack(target, "0002_more"), []);
-            assertEquals(await read(), before);
-          }));
-      }
-    } finally {
-      await server.stop();
+    await using server = await startPostgres();
+    for (const [name, [migration, after]] of Object.entries(CHANGES)) {
+      await t.step(name, () =>
+        withLab(server, async ({ target, client, write, read }) => {
+          await write({ "0001_base.sql": BASE, "0002_more.sql": "CREATE TABLE more (id int);" });
+          await runMigrations(target);
+          await client.unsafe(ROWS);
+          const before = await read();
+          await write({ "0003_change.sql": migration });
+          await migrateAndKeep(target);
+          await client.unsafe(after);
+          assertEquals(await rollBack(target), []);
+          assertEquals(await read(), before);
+          if (name.startsWith("dropped")) return;
+          // the migration can be applied and rolled back again, although old values are kept
+          await migrateAndKeep(target);
+          assertEquals(await rollBack(target, "0002_more"), []);
+          assertEquals(await read(), before);
+        }));
     }
   },
 );
@@ -79,26 +75,22 @@ const REFUSED: readonly (readonly [migration: string, reasons: readonly string[]
 ];
 
 Deno.test("db rollback refuses what cannot come back, and runs nothing", unsanitized, async () => {
-  const server = await startPostgres();
-  try {
-    for (const [migration, reasons] of REFUSED) {
-      await withLab(server, async ({ target, write, read, client }) => {
-        await write({
-          "0001_base.sql": `CREATE TYPE mood AS ENUM ('calm');
+  await using server = await startPostgres();
+  for (const [migration, reasons] of REFUSED) {
+    await withLab(server, async ({ target, write, read, client }) => {
+      await write({
+        "0001_base.sql": `CREATE TYPE mood AS ENUM ('calm');
             CREATE TABLE other (id int);
             CREATE TABLE more (id int PRIMARY KEY, old int);`,
-          "0002_change.sql": migration,
-        });
-        await runMigrations(target);
-        await client.unsafe("CREATE TABLE by_hand (id int)");
-        const before = await read();
-        const problems = (await rollBack(target)).join("\n");
-        for (const reason of reasons) assertStringIncludes(problems, reason);
-        assertEquals(await read(), before);
+        "0002_change.sql": migration,
       });
-    }
-  } finally {
-    await server.stop();
+      await runMigrations(target);
+      await client.unsafe("CREATE TABLE by_hand (id int)");
+      const before = await read();
+      const problems = (await rollBack(target)).join("\n");
+      for (const reason of reasons) assertStringIncludes(problems, reason);
+      assertEquals(await read(), before);
+    });
   }
 });
 
@@ -106,45 +98,41 @@ Deno.test(
   "db rollback of a large table on PostgreSQL continues, and migrations are refused until then",
   unsanitized,
   async () => {
-    const server = await startPostgres();
-    try {
-      await withLab(server, async ({ target, client, write, read }) => {
-        await write({
-          "0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, body text NOT NULL);",
-        });
-        await runMigrations(target);
-        await client.unsafe(
-          "INSERT INTO notes SELECT n, 'body ' || n FROM generate_series(1, 30000) n",
-        );
-        const before = await read();
-        await write({
-          "0002_open.sql": "ALTER TABLE notes ALTER body DROP NOT NULL, ADD COLUMN size int;",
-        });
-        await migrateAndKeep(target);
-        const { folder } = await planDatabaseRollback(target, "0001_notes");
-        let statements = 0;
-        const logger = (message: string) => {
-          if (/: statement \d+ of/.test(message) && ++statements === 2) throw new Error("killed");
-        };
-        await assertRejects(() => runMigrationFolder({ ...target, logger }, () => folder));
-        await write({ "0003_more.sql": "CREATE TABLE more (id int);" });
-        await assertRejects(
-          () => runMigrations(target),
-          MigrationError,
-          "A rollback of this database was interrupted",
-        );
-        // ends after all statements, before the rollback is recorded
-        await client.unsafe(`CREATE FUNCTION orm.fail() RETURNS trigger LANGUAGE plpgsql AS
+    await using server = await startPostgres();
+    await withLab(server, async ({ target, client, write, read }) => {
+      await write({
+        "0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, body text NOT NULL);",
+      });
+      await runMigrations(target);
+      await client.unsafe(
+        "INSERT INTO notes SELECT n, 'body ' || n FROM generate_series(1, 30000) n",
+      );
+      const before = await read();
+      await write({
+        "0002_open.sql": "ALTER TABLE notes ALTER body DROP NOT NULL, ADD COLUMN size int;",
+      });
+      await migrateAndKeep(target);
+      const { folder } = await planDatabaseRollback(target, "0001_notes");
+      let statements = 0;
+      const logger = (message: string) => {
+        if (/: statement \d+ of/.test(message) && ++statements === 2) throw new Error("killed");
+      };
+      await assertRejects(() => runMigrationFolder({ ...target, logger }, () => folder));
+      await write({ "0003_more.sql": "CREATE TABLE more (id int);" });
+      await assertRejects(
+        () => runMigrations(target),
+        MigrationError,
+        "A rollback of this database was interrupted",
+      );
+      // ends after all statements, before the rollback is recorded
+      await client.unsafe(`CREATE FUNCTION orm.fail() RETURNS trigger LANGUAGE plpgsql AS
           $$ BEGIN RAISE 'killed'; END $$;
           CREATE TRIGGER fail BEFORE INSERT ON orm.__orm_migrations EXECUTE FUNCTION orm.fail()`);
-        await assertRejects(() => rollBack(target, "0001_notes"));
-        await client.unsafe("DROP FUNCTION orm.fail CASCADE");
-        assertEquals(await rollBack(target, "0001_notes"), []);
-        assertEquals(await read(), before);
-      });
-    } finally {
-      await server.stop();
-    }
+      await assertRejects(() => rollBack(target, "0001_notes"));
+      await client.unsafe("DROP FUNCTION orm.fail CASCADE");
+      assertEquals(await rollBack(target, "0001_notes"), []);
+      assertEquals(await read(), before);
+    });
   },
 );
 
@@ -234,57 +222,53 @@ Deno.test(
   "db migrate --retain keeps dropped values for a time, and db rollback prints its plan",
   unsanitized,
   async () => {
-    const server = await startPostgres();
-    try {
-      await withLab(server, async ({ target, url, client, write }) => {
-        const { migrationsFolder } = target;
-        await write({
-          "0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, body text NOT NULL);",
-        });
-        await runMigrations(target);
-        await write({ "0002_drop.sql": "ALTER TABLE notes DROP COLUMN body;" });
-        const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL", "--json"];
-        const run = (...args: string[]) =>
-          withEnv({ ROLLBACK_URL: url }, () =>
-            runInProcess(["db", ...args, ...options], {
-              commands: [dbMigrate, dbRollback],
-              cwd: migrationsFolder,
-            }));
-        const wrong = await run("migrate", "--retain", "soon");
-        assertStringIncludes(wrong.stdout, "--retain must be a number of days or hours");
-        const kept = await run("migrate", "--retain", "7d");
-        assertEquals(kept.exitCode, 0, kept.stderr);
-        const [{ label, name }] = JSON.parse(kept.stdout).kept;
-        assertEquals(label, "notes.body");
-        const dry = await run("rollback", "--dry-run");
-        assertEquals(JSON.parse(dry.stdout).statements.slice(0, 2), [
-          `ALTER TABLE "notes" RENAME COLUMN "${name}" TO "body"`,
-          'ALTER TABLE "notes" ALTER COLUMN "body" SET NOT NULL',
-        ]);
-        const early = await planDatabaseRollback(target, undefined);
-        const other = "INSERT INTO orm.__orm_migrations VALUES ('0003_other', 'hash', 1, 1, true)";
-        await client.unsafe(other);
-        await assertRejects(
-          () => runMigrationFolder(target, () => early.folder),
-          MigrationError,
-          "Another run has changed the migrations",
-        );
-        await client`DELETE FROM orm.__orm_migrations WHERE tag = '0003_other'`;
-        const done = await run("rollback");
-        assertEquals(done.exitCode, 0, done.stderr);
-        assertEquals(JSON.parse(done.stdout).migrations, ["0002_drop"]);
-        assertEquals((await run("migrate", "--retain", "7d")).exitCode, 0);
-        assertEquals(await planExpiry(target, 60_000, Date.now()), undefined);
-        const expired = await planExpiry(target, 60_000, Date.now() + 120_000);
-        assertEquals(expired?.names, [name]);
-        await runMigrationFolder(target, () => expired!.folder);
-        const [{ columns }] =
-          await client`SELECT string_agg(attname, ', ') AS columns FROM pg_attribute
-        WHERE attrelid = 'notes'::regclass AND attnum > 0 AND NOT attisdropped`;
-        assertEquals(columns, "id");
+    await using server = await startPostgres();
+    await withLab(server, async ({ target, url, client, write }) => {
+      const { migrationsFolder } = target;
+      await write({
+        "0001_notes.sql": "CREATE TABLE notes (id int PRIMARY KEY, body text NOT NULL);",
       });
-    } finally {
-      await server.stop();
-    }
+      await runMigrations(target);
+      await write({ "0002_drop.sql": "ALTER TABLE notes DROP COLUMN body;" });
+      const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL", "--json"];
+      const run = (...args: string[]) =>
+        withEnv({ ROLLBACK_URL: url }, () =>
+          runInProcess(["db", ...args, ...options], {
+            commands: [dbMigrate, dbRollback],
+            cwd: migrationsFolder,
+          }));
+      const wrong = await run("migrate", "--retain", "soon");
+      assertStringIncludes(wrong.stdout, "--retain must be a number of days or hours");
+      const kept = await run("migrate", "--retain", "7d");
+      assertEquals(kept.exitCode, 0, kept.stderr);
+      const [{ label, name }] = JSON.parse(kept.stdout).kept;
+      assertEquals(label, "notes.body");
+      const dry = await run("rollback", "--dry-run");
+      assertEquals(JSON.parse(dry.stdout).statements.slice(0, 2), [
+        `ALTER TABLE "notes" RENAME COLUMN "${name}" TO "body"`,
+        'ALTER TABLE "notes" ALTER COLUMN "body" SET NOT NULL',
+      ]);
+      const early = await planDatabaseRollback(target, undefined);
+      const other = "INSERT INTO orm.__orm_migrations VALUES ('0003_other', 'hash', 1, 1, true)";
+      await client.unsafe(other);
+      await assertRejects(
+        () => runMigrationFolder(target, () => early.folder),
+        MigrationError,
+        "Another run has changed the migrations",
+      );
+      await client`DELETE FROM orm.__orm_migrations WHERE tag = '0003_other'`;
+      const done = await run("rollback");
+      assertEquals(done.exitCode, 0, done.stderr);
+      assertEquals(JSON.parse(done.stdout).migrations, ["0002_drop"]);
+      assertEquals((await run("migrate", "--retain", "7d")).exitCode, 0);
+      assertEquals(await planExpiry(target, 60_000, Date.now()), undefined);
+      const expired = await planExpiry(target, 60_000, Date.now() + 120_000);
+      assertEquals(expired?.names, [name]);
+      await runMigrationFolder(target, () => expired!.folder);
+      const [{ columns }] =
+        await client`SELECT string_agg(attname, ', ') AS columns FROM pg_attribute
+        WHERE attrelid = 'notes'::regclass AND attnum > 0 AND NOT attisdropped`;
+      assertEquals(columns, "id");
+    });
   },
 );

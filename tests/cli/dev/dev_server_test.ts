@@ -362,115 +362,111 @@ export const handler = defineTopicHandler()(({ record, metadata }) =>
   logInfo("shared", { message: record.Sns.Message, id: metadata.correlationId }));`,
     };
     const infra = { functions: { IndexNote: { pattern: { "detail-type": ["note.created"] } } } };
-    const project = await createTestProject(files);
-    try {
-      const { url } = await project.start({}, {}, infra);
-      const send = (target: string, body: unknown) =>
-        fetch(`${url}/_trellis/aws`, {
-          method: "POST",
-          headers: { "X-Amz-Target": target },
-          body: JSON.stringify(body),
-        });
-      const attributes = { correlationId: { DataType: "String", StringValue: "c-1" } };
-      const queue = await (await send("AmazonSQS.SendMessage", {
-        QueueUrl: `${url}/_trellis/aws/000000000000/fixture-dev-send-mail`,
-        MessageBody: '{"to":"ada"}',
-        MessageAttributes: attributes,
-      })).json();
-      // md5 -s '{"to":"ada"}'
-      assertEquals(queue.MD5OfMessageBody, "ec0281682597866b9b15cbae1e3df7b3");
-      const events = await (await send("AWSEvents.PutEvents", {
-        Entries: [
-          {
-            EventBusName: "events",
-            DetailType: "note.created",
-            Source: "notes",
-            Detail: '{"id":1}',
-          },
-          { EventBusName: "events", DetailType: "note.deleted", Source: "notes", Detail: "{}" },
-        ],
-      })).json();
-      assertEquals([events.FailedEntryCount, events.Entries.length], [0, 2]);
-      const form = new URLSearchParams({
-        Action: "Publish",
-        TopicArn: "arn:aws:sns:us-east-1:000000000000:note-shared",
-        Message: "<hello>",
-        "MessageAttributes.entry.1.Name": "correlationId",
-        "MessageAttributes.entry.1.Value.DataType": "String",
-        "MessageAttributes.entry.1.Value.StringValue": "c-2",
-      });
-      assertMatch(
-        await (await fetch(`${url}/_trellis/aws`, { method: "POST", body: form })).text(),
-        /<MessageId>[\w-]{36}</,
-      );
-      const unknown = await fetch(`${url}/_trellis/aws`, {
+    await using project = await createTestProject(files);
+    const { url } = await project.start({}, {}, infra);
+    const send = (target: string, body: unknown) =>
+      fetch(`${url}/_trellis/aws`, {
         method: "POST",
-        body: new URLSearchParams({ Action: "Nope" }),
+        headers: { "X-Amz-Target": target },
+        body: JSON.stringify(body),
       });
-      assertEquals([
-        unknown.status,
-        (await unknown.text()).includes("<Code>UnsupportedOperation</Code>"),
-      ], [400, true]);
-      const pages: HeadersInit[] = [
-        { Origin: url },
-        { Origin: "http://localhost:3000" },
-        { "Sec-Fetch-Site": "same-site" },
-        { Referer: "http://localhost:3000/" },
-        { Cookie: "a=b" },
-      ];
-      for (const header of pages) {
-        const page = await fetch(`${url}/_trellis/aws`, {
-          method: "POST",
-          headers: header,
-          body: form,
-        });
-        assertEquals([page.status, (await page.json()).code], [403, "FORBIDDEN"]);
-      }
-      for (
-        const path of [
-          "api/tables/%ff",
-          "api/calls/%",
-        ]
-      ) {
-        const response = await fetch(`${url}/_trellis/${path}`);
-        assertEquals(
-          [response.status, (await response.json()).code],
-          [400, "VALIDATION_FAILED"],
-          path,
-        );
-      }
-      const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
-      assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
-
-      let state = await getState(url);
-      while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) {
-        state = await getState(url);
-      }
-      assertEquals(
-        state.sent.map(({ service, receivers, outcomes }) => [service, receivers, outcomes]),
-        [
-          ["sns", ["NoteShared"], ["done"]],
-          ["eventbridge", [], []],
-          ["eventbridge", ["IndexNote"], ["done"]],
-          ["sqs", ["SendMail"], ["done"]],
-        ],
-      );
-      const lines = await Promise.all(state.calls.map(async ({ id }) => {
-        const { logs: [line] } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
-        return [line.message, line.to ?? line.detail ?? line.message, line.correlation_id];
-      }));
-      assertEquals(
-        lines.filter(([message]) => message !== "indexed").map(([message, , id]) => [message, id])
-          .sort(),
-        [
-          ["mail sent", "c-1"],
-          ["shared", "c-2"],
-        ],
-      );
-      assertEquals(lines.find(([message]) => message === "indexed")?.[1], { id: 1 });
-    } finally {
-      await project.clean();
+    const attributes = { correlationId: { DataType: "String", StringValue: "c-1" } };
+    const queue = await (await send("AmazonSQS.SendMessage", {
+      QueueUrl: `${url}/_trellis/aws/000000000000/fixture-dev-send-mail`,
+      MessageBody: '{"to":"ada"}',
+      MessageAttributes: attributes,
+    })).json();
+    // md5 -s '{"to":"ada"}'
+    assertEquals(queue.MD5OfMessageBody, "ec0281682597866b9b15cbae1e3df7b3");
+    const events = await (await send("AWSEvents.PutEvents", {
+      Entries: [
+        {
+          EventBusName: "events",
+          DetailType: "note.created",
+          Source: "notes",
+          Detail: '{"id":1}',
+        },
+        { EventBusName: "events", DetailType: "note.deleted", Source: "notes", Detail: "{}" },
+      ],
+    })).json();
+    assertEquals([events.FailedEntryCount, events.Entries.length], [0, 2]);
+    const form = new URLSearchParams({
+      Action: "Publish",
+      TopicArn: "arn:aws:sns:us-east-1:000000000000:note-shared",
+      Message: "<hello>",
+      "MessageAttributes.entry.1.Name": "correlationId",
+      "MessageAttributes.entry.1.Value.DataType": "String",
+      "MessageAttributes.entry.1.Value.StringValue": "c-2",
+    });
+    assertMatch(
+      await (await fetch(`${url}/_trellis/aws`, { method: "POST", body: form })).text(),
+      /<MessageId>[\w-]{36}</,
+    );
+    const unknown = await fetch(`${url}/_trellis/aws`, {
+      method: "POST",
+      body: new URLSearchParams({ Action: "Nope" }),
+    });
+    assertEquals([
+      unknown.status,
+      (await unknown.text()).includes("<Code>UnsupportedOperation</Code>"),
+    ], [400, true]);
+    const pages: HeadersInit[] = [
+      { Origin: url },
+      { Origin: "http://localhost:3000" },
+      { "Sec-Fetch-Site": "same-site" },
+      { Referer: "http://localhost:3000/" },
+      { Cookie: "a=b" },
+    ];
+    for (const header of pages) {
+      const page = await fetch(`${url}/_trellis/aws`, {
+        method: "POST",
+        headers: header,
+        body: form,
+      });
+      assertEquals([page.status, (await page.json()).code], [403, "FORBIDDEN"]);
     }
+    for (
+      const path of [
+        "api/tables/%ff",
+        "api/calls/%",
+      ]
+    ) {
+      const response = await fetch(`${url}/_trellis/${path}`);
+      assertEquals(
+        [response.status, (await response.json()).code],
+        [400, "VALIDATION_FAILED"],
+        path,
+      );
+    }
+    const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
+    assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
+
+    let state = await getState(url);
+    while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) {
+      state = await getState(url);
+    }
+    assertEquals(
+      state.sent.map(({ service, receivers, outcomes }) => [service, receivers, outcomes]),
+      [
+        ["sns", ["NoteShared"], ["done"]],
+        ["eventbridge", [], []],
+        ["eventbridge", ["IndexNote"], ["done"]],
+        ["sqs", ["SendMail"], ["done"]],
+      ],
+    );
+    const lines = await Promise.all(state.calls.map(async ({ id }) => {
+      const { logs: [line] } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
+      return [line.message, line.to ?? line.detail ?? line.message, line.correlation_id];
+    }));
+    assertEquals(
+      lines.filter(([message]) => message !== "indexed").map(([message, , id]) => [message, id])
+        .sort(),
+      [
+        ["mail sent", "c-1"],
+        ["shared", "c-2"],
+      ],
+    );
+    assertEquals(lines.find(([message]) => message === "indexed")?.[1], { id: 1 });
   },
 );
 
@@ -514,23 +510,19 @@ Deno.test(
   "startDevServer() answers HEAD with the function of GET where the gateway does",
   SERVED,
   async () => {
-    const project = await createTestProject();
-    try {
-      const head = async (url: string) => {
-        const response = await fetch(url, { method: "HEAD" });
-        return [response.status, response.headers.get("allow"), await response.text()];
-      };
-      const { url, stop } = await project.start({}, {}, { api: { headRoutes: true } });
-      assertEquals(await head(`${url}/plain`), [200, null, ""]);
-      const refused = await fetch(`${url}/plain`, { method: "POST" });
-      assertEquals([refused.status, refused.headers.get("allow")], [405, "GET, HEAD"]);
-      await refused.body?.cancel();
-      await stop();
-      const other = await project.start();
-      assertEquals(await head(`${other.url}/plain`), [405, "GET", ""]);
-    } finally {
-      await project.clean();
-    }
+    await using project = await createTestProject();
+    const head = async (url: string) => {
+      const response = await fetch(url, { method: "HEAD" });
+      return [response.status, response.headers.get("allow"), await response.text()];
+    };
+    const { url, stop } = await project.start({}, {}, { api: { headRoutes: true } });
+    assertEquals(await head(`${url}/plain`), [200, null, ""]);
+    const refused = await fetch(`${url}/plain`, { method: "POST" });
+    assertEquals([refused.status, refused.headers.get("allow")], [405, "GET, HEAD"]);
+    await refused.body?.cancel();
+    await stop();
+    const other = await project.start();
+    assertEquals(await head(`${other.url}/plain`), [405, "GET", ""]);
   },
 );
 

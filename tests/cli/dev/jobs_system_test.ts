@@ -76,70 +76,66 @@ Deno.test(
   "startDevServer() runs due jobs by itself, and the page sends dead ones again",
   SERVED,
   async () => {
-    const project = await createTestProject(PROJECT);
-    try {
-      const server = await project.start({ database: "embedded" });
-      const ask = async (path: string, method = "GET"): Promise<{ status: number; json: Json }> => {
-        const response = await fetch(`${server.url}${path}`, { method });
-        return { status: response.status, json: await response.json() };
-      };
-      const page = (path: string, method?: string) => ask(`/_trellis/api/${path}`, method);
-      const waitFor = async (id: string, state: string): Promise<Json> => {
-        for (let attempt = 0; attempt < 300; attempt++) {
-          const { json } = await page(`jobs/${id}`);
-          if (json.state === state) return json;
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
-        throw new Error(`the job did not become ${state}`);
-      };
-      const enqueue = async (path: string): Promise<string> =>
-        (await ask(`/greet/${path}`, "POST")).json.id;
-
-      const done = await enqueue("Ada");
-      const { payload, runs, logs } = await waitFor(done, "done");
-      assertEquals(payload, '"Ada"');
-      assertEquals(runs.map(({ isFailed }: Json) => isFailed), [false]);
-      assertEquals((await page(`calls/${runs[0].callId}`)).json.functionName, "JobsRelay");
-      assertEquals(logs.map(({ message }: Json) => message), ["greeted", "job completed"]);
-      const delayed = await enqueue("Bob?delay=1");
-      await waitFor(delayed, "done");
-
-      const dead = await enqueue("nobody");
-      assertStringIncludes((await waitFor(dead, "dead")).lastError, "there is nobody to greet");
-      const listed = (await page("jobs?state=dead")).json;
-      assertEquals(listed.map(({ id, attempts }: Json) => [id, attempts]), [[dead, 1]]);
-      assertEquals("payload" in listed[0], false);
-      const later = await enqueue("Eve?delay=3600&mend=1");
-      assertEquals((await page(`jobs/${dead}/retry`, "POST")).json.state, "queued");
-      await waitFor(dead, "done");
-      assertEquals((await page(`jobs/${later}/cancel`, "POST")).json.state, "cancelled");
-
-      const refused = await page(`jobs/${done}/retry`, "POST");
-      assertEquals([refused.status, refused.json.message], [
-        400,
-        "The job is done, so it was not changed",
-      ]);
-      for (const path of ["jobs/none", `jobs/${crypto.randomUUID()}`]) {
-        assertEquals((await page(path)).status, 404, path);
+    await using project = await createTestProject(PROJECT);
+    const server = await project.start({ database: "embedded" });
+    const ask = async (path: string, method = "GET"): Promise<{ status: number; json: Json }> => {
+      const response = await fetch(`${server.url}${path}`, { method });
+      return { status: response.status, json: await response.json() };
+    };
+    const page = (path: string, method?: string) => ask(`/_trellis/api/${path}`, method);
+    const waitFor = async (id: string, state: string): Promise<Json> => {
+      for (let attempt = 0; attempt < 300; attempt++) {
+        const { json } = await page(`jobs/${id}`);
+        if (json.state === state) return json;
+        await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      assertEquals((await page("jobs?state=none")).status, 400);
-      assertEquals((await page(`jobs/${done}/delete`, "POST")).status, 404);
-      const broken = await enqueue("nobody?mend=0");
-      await waitFor(broken, "dead");
-      await enqueue("Mo?mend=1&delay=3600");
-      if (browserPath !== undefined) await retryOnPage(server.url);
-      else await page(`jobs/${broken}/retry`, "POST");
-      await waitFor(broken, "done");
-      const html = await (await fetch(`${server.url}/_trellis`)).text();
-      assert(html.includes('id="tab-jobs"'));
-      assertEquals(
-        (await fetch(`${server.url}/_trellis/jobs.js`).then((r) => r.text())).includes(
-          "openJobs",
-        ),
-        true,
-      );
-    } finally {
-      await project.clean();
+      throw new Error(`the job did not become ${state}`);
+    };
+    const enqueue = async (path: string): Promise<string> =>
+      (await ask(`/greet/${path}`, "POST")).json.id;
+
+    const done = await enqueue("Ada");
+    const { payload, runs, logs } = await waitFor(done, "done");
+    assertEquals(payload, '"Ada"');
+    assertEquals(runs.map(({ isFailed }: Json) => isFailed), [false]);
+    assertEquals((await page(`calls/${runs[0].callId}`)).json.functionName, "JobsRelay");
+    assertEquals(logs.map(({ message }: Json) => message), ["greeted", "job completed"]);
+    const delayed = await enqueue("Bob?delay=1");
+    await waitFor(delayed, "done");
+
+    const dead = await enqueue("nobody");
+    assertStringIncludes((await waitFor(dead, "dead")).lastError, "there is nobody to greet");
+    const listed = (await page("jobs?state=dead")).json;
+    assertEquals(listed.map(({ id, attempts }: Json) => [id, attempts]), [[dead, 1]]);
+    assertEquals("payload" in listed[0], false);
+    const later = await enqueue("Eve?delay=3600&mend=1");
+    assertEquals((await page(`jobs/${dead}/retry`, "POST")).json.state, "queued");
+    await waitFor(dead, "done");
+    assertEquals((await page(`jobs/${later}/cancel`, "POST")).json.state, "cancelled");
+
+    const refused = await page(`jobs/${done}/retry`, "POST");
+    assertEquals([refused.status, refused.json.message], [
+      400,
+      "The job is done, so it was not changed",
+    ]);
+    for (const path of ["jobs/none", `jobs/${crypto.randomUUID()}`]) {
+      assertEquals((await page(path)).status, 404, path);
     }
+    assertEquals((await page("jobs?state=none")).status, 400);
+    assertEquals((await page(`jobs/${done}/delete`, "POST")).status, 404);
+    const broken = await enqueue("nobody?mend=0");
+    await waitFor(broken, "dead");
+    await enqueue("Mo?mend=1&delay=3600");
+    if (browserPath !== undefined) await retryOnPage(server.url);
+    else await page(`jobs/${broken}/retry`, "POST");
+    await waitFor(broken, "done");
+    const html = await (await fetch(`${server.url}/_trellis`)).text();
+    assert(html.includes('id="tab-jobs"'));
+    assertEquals(
+      (await fetch(`${server.url}/_trellis/jobs.js`).then((r) => r.text())).includes(
+        "openJobs",
+      ),
+      true,
+    );
   },
 );

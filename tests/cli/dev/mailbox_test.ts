@@ -52,26 +52,22 @@ for (const [name, body] of BAD) {
 }
 
 Deno.test("startDevServer() takes mails from programs, not from pages, and shows no accounts of the database in the environment", async () => {
-  const project = await createTestProject(FILES);
-  try {
-    const server = await project.start();
-    const post = (headers: Record<string, string>) =>
-      fetch(`${server.url}/_trellis/mail`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify({ to: "a@x.example", subject: "Hello", text: "Text" }),
-      }).then(async (response) => (await response.body?.cancel(), response.status));
-    assertEquals(await post({ origin: "http://localhost:1234" }), 403);
-    assertEquals(await post({}), 202);
-    const state = await (await fetch(`${server.url}/_trellis/api/state`)).json();
-    assertEquals(state.mails.map(({ subject }: { subject: string }) => subject), ["Hello"]);
-    const accounts = await fetch(`${server.url}/_trellis/api/accounts`);
-    assertEquals(accounts.status, 404);
-    assertStringIncludes((await accounts.json()).message, "the database in the environment");
-    const signIn = await fetch(`${server.url}/_trellis/api/accounts/1/sign-in`, { method: "POST" });
-    assertEquals([signIn.status, signIn.headers.get("set-cookie")], [404, null]);
-    await signIn.body?.cancel();
-  } finally {
-    await project.clean();
-  }
+  await using project = await createTestProject(FILES);
+  const server = await project.start();
+  const post = (headers: Record<string, string>) =>
+    fetch(`${server.url}/_trellis/mail`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ to: "a@x.example", subject: "Hello", text: "Text" }),
+    }).then(async (response) => (await response.body?.cancel(), response.status));
+  assertEquals(await post({ origin: "http://localhost:1234" }), 403);
+  assertEquals(await post({}), 202);
+  const state = await (await fetch(`${server.url}/_trellis/api/state`)).json();
+  assertEquals(state.mails.map(({ subject }: { subject: string }) => subject), ["Hello"]);
+  const accounts = await fetch(`${server.url}/_trellis/api/accounts`);
+  assertEquals(accounts.status, 404);
+  assertStringIncludes((await accounts.json()).message, "the database in the environment");
+  const signIn = await fetch(`${server.url}/_trellis/api/accounts/1/sign-in`, { method: "POST" });
+  assertEquals([signIn.status, signIn.headers.get("set-cookie")], [404, null]);
+  await signIn.body?.cancel();
 });

@@ -57,26 +57,22 @@ Deno.test(
   "startDevServer() lets a client with a ticket connect once, and refuses all others",
   SERVED,
   async () => {
-    const project = await createTestProject(FILES);
-    try {
-      const { url } = await project.start({}, {}, { functions: { Who: { twoWay: true } } });
-      const socketUrl = `${url.replace("http", "ws")}${SOCKET_PATH}`;
-      const response = await fetch(`${url}/ticket`, { method: "POST" });
-      const { ticket } = await response.json();
-      const asked: string[] = [];
-      for (
-        const query of [
-          "",
-          `?ticket=wst_${"A".repeat(43)}`,
-          `?ticket=${ticket}`,
-          `?ticket=${ticket}`,
-        ]
-      ) asked.push(await ask(`${socketUrl}${query}`));
-      assertEquals(asked, ["refused", "refused", "user:ada", "refused"]);
-      const told = [...project.told().matchAll(/ (\d+) {2}Connect ← \$connect/g)];
-      assertEquals(told.map(([, status]) => status), ["401", "401", "200", "401"]);
-    } finally {
-      await project.clean();
-    }
+    await using project = await createTestProject(FILES);
+    const { url } = await project.start({}, {}, { functions: { Who: { twoWay: true } } });
+    const socketUrl = `${url.replace("http", "ws")}${SOCKET_PATH}`;
+    const response = await fetch(`${url}/ticket`, { method: "POST" });
+    const { ticket } = await response.json();
+    const asked: string[] = [];
+    for (
+      const query of [
+        "",
+        `?ticket=wst_${"A".repeat(43)}`,
+        `?ticket=${ticket}`,
+        `?ticket=${ticket}`,
+      ]
+    ) asked.push(await ask(`${socketUrl}${query}`));
+    assertEquals(asked, ["refused", "refused", "user:ada", "refused"]);
+    const told = [...project.told().matchAll(/ (\d+) {2}Connect ← \$connect/g)];
+    assertEquals(told.map(([, status]) => status), ["401", "401", "200", "401"]);
   },
 );

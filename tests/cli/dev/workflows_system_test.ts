@@ -104,78 +104,74 @@ async function visitPage(url: string, start: () => Promise<string>): Promise<str
 }
 
 Deno.test("the page shows workflows, sends signals, retries and cancels", SERVED, async () => {
-  const project = await createTestProject(PROJECT);
-  try {
-    const server = await project.start({ database: "embedded" });
-    const ask = async (
-      path: string,
-      init?: RequestInit,
-    ): Promise<{ status: number; json: Json }> => {
-      const response = await fetch(`${server.url}${path}`, init);
-      return { status: response.status, json: await response.json() };
-    };
-    const page = (path: string, body?: unknown) =>
-      ask(
-        `/_trellis/api/workflows${path}`,
-        body === undefined ? {} : { method: "POST", body: JSON.stringify(body) },
-      );
-    const start = async (name: string): Promise<string> =>
-      (await ask(`/order/${name}`, { method: "POST" })).json.id;
-    const waitFor = async (id: string, is: (workflow: Json) => boolean): Promise<Json> => {
-      for (let attempt = 0; attempt < 300; attempt++) {
-        const { json } = await page(`/${id}`);
-        if (is(json)) return json;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      throw new Error("the workflow did not get there");
-    };
-    const waits = ({ entries }: Json) => entries.some(({ kind }: Json) => kind === "wait");
-
-    const broken = await start("broken");
-    const failed = await waitFor(broken, ({ state }) => state === "failed");
-    assertStringIncludes(failed.error, "there is no stock");
-    const { json: [listed] } = await page("?state=failed&name=order");
-    assertEquals([listed.id, "input" in listed], [broken, false]);
-    assertEquals((await page("?name=other")).json, []);
-    assertEquals((await page(`/${broken}/retry`, {})).json.state, "running");
-    assertEquals((await waitFor(broken, ({ state }) => state === "done")).output, "mended");
-
-    const paid = await start("Ada");
-    await waitFor(paid, waits);
-    for (const body of [{}, { name: "" }, "paid"]) {
-      const { status, json } = await page(`/${paid}/signal`, body);
-      assertEquals([status, json.message], [400, "A signal needs a name, and may have a payload"]);
-    }
-    let cancelled: string;
-    if (browserPath !== undefined) cancelled = await visitPage(server.url, () => start("Bob"));
-    else {
-      await page(`/${paid}/signal`, { name: "paid", payload: { cents: 250 } });
-      await waitFor(cancelled = await start("Bob"), waits);
-      assertEquals((await page(`/${cancelled}/cancel`, {})).json.state, "cancelling");
-    }
-    const done = await waitFor(paid, ({ state }) => state === "done");
-    assertEquals(done.output, { paid: { cents: 250 }, label: "to Ada" });
-    const { childId } = done.entries.find(({ kind }: Json) => kind === "child");
-    assertEquals((await page(`/${childId}`)).json.parentId, paid);
-    const { entries } = await waitFor(cancelled, ({ state }) => state === "cancelled");
-    assertEquals(
-      entries.filter(({ kind }: Json) => kind === "undo").map(({ name }: Json) => name),
-      ["reserve"],
+  await using project = await createTestProject(PROJECT);
+  const server = await project.start({ database: "embedded" });
+  const ask = async (
+    path: string,
+    init?: RequestInit,
+  ): Promise<{ status: number; json: Json }> => {
+    const response = await fetch(`${server.url}${path}`, init);
+    return { status: response.status, json: await response.json() };
+  };
+  const page = (path: string, body?: unknown) =>
+    ask(
+      `/_trellis/api/workflows${path}`,
+      body === undefined ? {} : { method: "POST", body: JSON.stringify(body) },
     );
+  const start = async (name: string): Promise<string> =>
+    (await ask(`/order/${name}`, { method: "POST" })).json.id;
+  const waitFor = async (id: string, is: (workflow: Json) => boolean): Promise<Json> => {
+    for (let attempt = 0; attempt < 300; attempt++) {
+      const { json } = await page(`/${id}`);
+      if (is(json)) return json;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error("the workflow did not get there");
+  };
+  const waits = ({ entries }: Json) => entries.some(({ kind }: Json) => kind === "wait");
 
-    for (const change of ["retry", "cancel", "signal"]) {
-      const { status, json } = await page(`/${paid}/${change}`, { name: "paid" });
-      assertEquals([status, json.message], [400, "The workflow is done, so it was not changed"]);
-    }
-    assertEquals((await page(`/${paid}/delete`, {})).status, 404);
-    assertEquals((await page("?state=dead")).status, 400);
-    for (const id of ["none", crypto.randomUUID()]) {
-      assertEquals([(await page(`/${id}`)).status, (await page(`/${id}/cancel`, {})).status], [
-        404,
-        404,
-      ]);
-    }
-  } finally {
-    await project.clean();
+  const broken = await start("broken");
+  const failed = await waitFor(broken, ({ state }) => state === "failed");
+  assertStringIncludes(failed.error, "there is no stock");
+  const { json: [listed] } = await page("?state=failed&name=order");
+  assertEquals([listed.id, "input" in listed], [broken, false]);
+  assertEquals((await page("?name=other")).json, []);
+  assertEquals((await page(`/${broken}/retry`, {})).json.state, "running");
+  assertEquals((await waitFor(broken, ({ state }) => state === "done")).output, "mended");
+
+  const paid = await start("Ada");
+  await waitFor(paid, waits);
+  for (const body of [{}, { name: "" }, "paid"]) {
+    const { status, json } = await page(`/${paid}/signal`, body);
+    assertEquals([status, json.message], [400, "A signal needs a name, and may have a payload"]);
+  }
+  let cancelled: string;
+  if (browserPath !== undefined) cancelled = await visitPage(server.url, () => start("Bob"));
+  else {
+    await page(`/${paid}/signal`, { name: "paid", payload: { cents: 250 } });
+    await waitFor(cancelled = await start("Bob"), waits);
+    assertEquals((await page(`/${cancelled}/cancel`, {})).json.state, "cancelling");
+  }
+  const done = await waitFor(paid, ({ state }) => state === "done");
+  assertEquals(done.output, { paid: { cents: 250 }, label: "to Ada" });
+  const { childId } = done.entries.find(({ kind }: Json) => kind === "child");
+  assertEquals((await page(`/${childId}`)).json.parentId, paid);
+  const { entries } = await waitFor(cancelled, ({ state }) => state === "cancelled");
+  assertEquals(
+    entries.filter(({ kind }: Json) => kind === "undo").map(({ name }: Json) => name),
+    ["reserve"],
+  );
+
+  for (const change of ["retry", "cancel", "signal"]) {
+    const { status, json } = await page(`/${paid}/${change}`, { name: "paid" });
+    assertEquals([status, json.message], [400, "The workflow is done, so it was not changed"]);
+  }
+  assertEquals((await page(`/${paid}/delete`, {})).status, 404);
+  assertEquals((await page("?state=dead")).status, 400);
+  for (const id of ["none", crypto.randomUUID()]) {
+    assertEquals([(await page(`/${id}`)).status, (await page(`/${id}/cancel`, {})).status], [
+      404,
+      404,
+    ]);
   }
 });

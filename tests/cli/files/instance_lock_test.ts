@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { takeInstanceLock } from "../../../cli/files/instance_lock.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const LOCK = new URL("../../../cli/files/instance_lock.ts", import.meta.url).href;
 
@@ -51,12 +52,9 @@ async function startTaking(folder: string, count: number) {
 }
 
 async function withFolder(use: (folder: string) => Promise<void> | void): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withTempFolder({}, async (folder) => {
     await use(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 /** Returns the id of a process that has ended. */

@@ -3,6 +3,7 @@ import { assert } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ciFiles } from "../../../cli/init/ci_files.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 const OFFLINE = fileURLToPath(
   new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url),
@@ -69,8 +70,7 @@ Deno.test({
   name: "ciFiles() returns roles that bind dev and prod to main, and previews to their own account",
   ignore: !await Deno.stat(OFFLINE).then(() => true, () => false),
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withTempFolder({}, async (folder) => {
       await Deno.mkdir(join(folder, "tests"));
       await Deno.writeTextFile(
         join(folder, "main.tf"),
@@ -82,8 +82,6 @@ Deno.test({
       }).output();
       const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
       assert(success && text.includes("3 passed"), text);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });

@@ -20,33 +20,29 @@ Deno.test("the template for Deno passes its tasks, builds and answers in Node", 
     "the package of the template exists",
   );
   // what the registry would give comes from the checkout
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     ...files,
     "deno.lock": checkout["deno.lock"],
     "deno.json": JSON.stringify({ ...config, imports: { ...config.imports, ...imports } }),
   });
   const { root } = project;
-  try {
-    // the task check includes the types of the tests
-    for (const [task, ...args] of TASKS) {
-      const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["task", task, ...args],
-        cwd: root,
-        // tasks call deno by its name
-        env: { NO_COLOR: "1", PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
-      }).output();
-      const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-      assertEquals(success, true, text);
-      if (task === "test") assertStringIncludes(text, "3 passed | 0 failed");
-    }
-    const { exitCode, stdout } = await project.build();
-    assertEquals(exitCode, 0, stdout);
-    assertStringIncludes(stdout, "5 functions");
-    const { answer } = await project.call("Health");
-    // the bundle of a function has no embedded database
-    assertEquals([answer.statusCode, answer.body], [503, '{"status":"down","database":"down"}']);
-    assertEquals((await Deno.stat(join(root, "dist/NotesPost/index.mjs"))).isFile, true);
-  } finally {
-    await project.remove();
+  // the task check includes the types of the tests
+  for (const [task, ...args] of TASKS) {
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["task", task, ...args],
+      cwd: root,
+      // tasks call deno by its name
+      env: { NO_COLOR: "1", PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
+    }).output();
+    const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    assertEquals(success, true, text);
+    if (task === "test") assertStringIncludes(text, "3 passed | 0 failed");
   }
+  const { exitCode, stdout } = await project.build();
+  assertEquals(exitCode, 0, stdout);
+  assertStringIncludes(stdout, "5 functions");
+  const { answer } = await project.call("Health");
+  // the bundle of a function has no embedded database
+  assertEquals([answer.statusCode, answer.body], [503, '{"status":"down","database":"down"}']);
+  assertEquals((await Deno.stat(join(root, "dist/NotesPost/index.mjs"))).isFile, true);
 });

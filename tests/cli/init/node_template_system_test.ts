@@ -39,14 +39,10 @@ Deno.test({
   // tests/database/drizzle_versions_system_test.ts runs each time
   ignore: !isBuilt || !IS_FULL,
   async fn() {
-    const project = await writeTestProject({});
-    try {
-      const packages = await packPackages(project.root, BUILT);
-      const notes = { template: "notes", database: "postgres", drizzle: NEXT_DRIZZLE } as const;
-      await tryCombination(notes, packages, project.root);
-    } finally {
-      await project.remove();
-    }
+    await using project = await writeTestProject({});
+    const packages = await packPackages(project.root, BUILT);
+    const notes = { template: "notes", database: "postgres", drizzle: NEXT_DRIZZLE } as const;
+    await tryCombination(notes, packages, project.root);
   },
 });
 

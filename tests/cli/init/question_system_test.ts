@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { CHECKOUT } from "../build/project.ts";
+import { withTempFolder } from "../../support/temp_folder.ts";
 
 /** Runs `trellis init` on a terminal on which lines were typed before it asks. */
 async function initOnTerminal(folder: string, typed: string): Promise<string> {
@@ -26,8 +27,7 @@ Deno.test({
   // script of other systems has other options
   ignore: Deno.build.os !== "linux",
   async fn() {
-    const folder = await Deno.makeTempDir({ prefix: "trellis-init-" });
-    try {
+    await withTempFolder({}, async (folder) => {
       for (
         const [typed, driver] of [["bad\nneon\n", "@neondatabase/serverless"], ["", "postgres"]]
       ) {
@@ -37,8 +37,6 @@ Deno.test({
         assertEquals(Object.hasOwn(manifest.dependencies, driver), true, driver);
         await Deno.remove(join(folder, "project"), { recursive: true });
       }
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });

@@ -146,7 +146,7 @@ const REFUSED: Readonly<Record<string, readonly [code: string, line: number, mes
 };
 
 Deno.test("trellis build and trellis dev refuse, with the line, what would not be found", async () => {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     ...await denoProjectFiles(),
     ...Object.fromEntries(Object.entries(FILES).filter(([path]) => !path.endsWith(".get.ts"))),
     [`${API}/addon.node`]: "",
@@ -154,55 +154,47 @@ Deno.test("trellis build and trellis dev refuse, with the line, what would not b
       Object.entries(REFUSED).map(([name, [code]]) => [`${API}/${name}.get.ts`, code]),
     ),
   });
-  try {
-    const { exitCode, stdout } = await project.build("--json");
-    assertEquals(exitCode, 1);
-    const errors: { file: string; line: number; message: string }[] = JSON.parse(stdout).errors;
-    for (const [name, [, line, message]] of Object.entries(REFUSED)) {
-      const file = `${API}/${name}.get.ts`;
-      const found = errors.find((each) => each.file === file);
-      assertStringIncludes(found?.message ?? `no error in ${stdout}`, message);
-      assertEquals(found!.line, line, name);
-      const local = await bundleFunction({
-        name,
-        file: join(project.root, file),
-        root: project.root,
-        outfile: join(project.root, ".trellis", `${name}.mjs`),
-      }, new Map()).then(() => "no error", (error: Error) => error.message);
-      assertStringIncludes(local, `${file}:${line}:`);
-      assertStringIncludes(local, message);
-    }
-  } finally {
-    await project.remove();
+  const { exitCode, stdout } = await project.build("--json");
+  assertEquals(exitCode, 1);
+  const errors: { file: string; line: number; message: string }[] = JSON.parse(stdout).errors;
+  for (const [name, [, line, message]] of Object.entries(REFUSED)) {
+    const file = `${API}/${name}.get.ts`;
+    const found = errors.find((each) => each.file === file);
+    assertStringIncludes(found?.message ?? `no error in ${stdout}`, message);
+    assertEquals(found!.line, line, name);
+    const local = await bundleFunction({
+      name,
+      file: join(project.root, file),
+      root: project.root,
+      outfile: join(project.root, ".trellis", `${name}.mjs`),
+    }, new Map()).then(() => "no error", (error: Error) => error.message);
+    assertStringIncludes(local, `${file}:${line}:`);
+    assertStringIncludes(local, message);
   }
 });
 
 Deno.test("trellis dev finds the files where they are, and loads a function again when one changes", async () => {
-  const project = await writeTestProject({ ...await denoProjectFiles(), ...FILES });
-  try {
-    for (const [name, [, expected]] of Object.entries(FUNCTIONS)) {
-      const outfile = join(project.root, ".trellis", `${name}.mjs`);
-      const file = join(project.root, API, `${name}.get.ts`);
-      const options = { name, file, root: project.root, outfile };
-      const inputs = new Map<string, string>();
-      const { code } = await bundleFunction(options, inputs);
-      await Deno.mkdir(join(project.root, ".trellis"), { recursive: true });
-      await Deno.writeTextFile(outfile, code);
-      const { handler } = await importFile<{ handler(): Promise<{ body: string }> }>(outfile);
-      assertEquals((await handler()).body, expected, name);
-      if (name !== "url") continue;
-      const page = join(project.root, API, "page.html");
-      assert(inputs.has(page));
-      await Deno.utime(page, new Date(), new Date(Date.now() + 5000));
-      assert((await bundleFunction(options, new Map())).code !== code);
-    }
-  } finally {
-    await project.remove();
+  await using project = await writeTestProject({ ...await denoProjectFiles(), ...FILES });
+  for (const [name, [, expected]] of Object.entries(FUNCTIONS)) {
+    const outfile = join(project.root, ".trellis", `${name}.mjs`);
+    const file = join(project.root, API, `${name}.get.ts`);
+    const options = { name, file, root: project.root, outfile };
+    const inputs = new Map<string, string>();
+    const { code } = await bundleFunction(options, inputs);
+    await Deno.mkdir(join(project.root, ".trellis"), { recursive: true });
+    await Deno.writeTextFile(outfile, code);
+    const { handler } = await importFile<{ handler(): Promise<{ body: string }> }>(outfile);
+    assertEquals((await handler()).body, expected, name);
+    if (name !== "url") continue;
+    const page = join(project.root, API, "page.html");
+    assert(inputs.has(page));
+    await Deno.utime(page, new Date(), new Date(Date.now() + 5000));
+    assert((await bundleFunction(options, new Map())).code !== code);
   }
 });
 
 Deno.test("trellis build refuses a package that loads native code, and keeps it with build.external", async () => {
-  const project = await writeTestProject({
+  await using project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "node_modules/bcrypt/package.json":
       `{ "name": "bcrypt", "main": "index.js", "dependencies": { "node-gyp-build": "1" } }`,
@@ -216,25 +208,21 @@ Deno.test("trellis build refuses a package that loads native code, and keeps it 
     [`${API}/hash.get.ts`]: read("bcrypt", `\nimport bcrypt from "bcrypt";`),
     [`${API}/page.get.ts`]: read("page", `import page from "pages";`),
   });
-  try {
-    const { exitCode, stdout } = await project.build("--json");
-    assertEquals(exitCode, 1);
-    assertEquals(JSON.parse(stdout).errors, [{
-      file: `${API}/hash.get.ts`,
-      line: 3,
-      column: 1,
-      message:
-        "bcrypt loads native code, which is not bundled: provide its package in a layer or the " +
-        "image, and name it in build.external of trellis.config.ts",
-    }]);
-    await Deno.writeTextFile(
-      join(project.root, "trellis.config.ts"),
-      `export default { build: { external: ["bcrypt"] } };\n`,
-    );
-    const second = await project.build();
-    assertEquals(second.exitCode, 0, second.stdout + second.stderr);
-    assertEquals((await project.call("Page")).answer.body, "of a package");
-  } finally {
-    await project.remove();
-  }
+  const { exitCode, stdout } = await project.build("--json");
+  assertEquals(exitCode, 1);
+  assertEquals(JSON.parse(stdout).errors, [{
+    file: `${API}/hash.get.ts`,
+    line: 3,
+    column: 1,
+    message:
+      "bcrypt loads native code, which is not bundled: provide its package in a layer or the " +
+      "image, and name it in build.external of trellis.config.ts",
+  }]);
+  await Deno.writeTextFile(
+    join(project.root, "trellis.config.ts"),
+    `export default { build: { external: ["bcrypt"] } };\n`,
+  );
+  const second = await project.build();
+  assertEquals(second.exitCode, 0, second.stdout + second.stderr);
+  assertEquals((await project.call("Page")).answer.body, "of a package");
 });

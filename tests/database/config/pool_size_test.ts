@@ -67,20 +67,16 @@ async function run64(
 }
 
 Deno.test("64 invocations at once in one process share a pool that lets their queries overlap", async () => {
-  const postgres = await startPostgres();
+  await using postgres = await startPostgres();
   const connectionString = `${postgres.url}?application_name=pool_size`;
   const config: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
-  try {
-    const alone = await run64(config);
-    assertEquals(alone, { overlapping: 1, connections: 1 });
-    await withEnv({ AWS_LAMBDA_MAX_CONCURRENCY: "64" }, async () => {
-      const together = await run64(config);
-      assertEquals(together.connections, 20);
-      assertGreater(together.overlapping, 4);
-      assertLessOrEqual(together.overlapping, 20);
-      assertEquals((await run64({ ...config, maxConnections: 2 })).connections, 2);
-    });
-  } finally {
-    await postgres.stop();
-  }
+  const alone = await run64(config);
+  assertEquals(alone, { overlapping: 1, connections: 1 });
+  await withEnv({ AWS_LAMBDA_MAX_CONCURRENCY: "64" }, async () => {
+    const together = await run64(config);
+    assertEquals(together.connections, 20);
+    assertGreater(together.overlapping, 4);
+    assertLessOrEqual(together.overlapping, 20);
+    assertEquals((await run64({ ...config, maxConnections: 2 })).connections, 2);
+  });
 });

@@ -25,23 +25,19 @@ function getCode(error: unknown): string | undefined {
 async function withDatabases(
   test: (config: DatabaseConfig, name: string) => Promise<void>,
 ): Promise<void> {
-  const postgres = await startPostgres();
+  await using postgres = await startPostgres();
   const configs: DatabaseConfig[] = [
     { provider: "serverless-pg", connectionString: postgres.url, instrument: false },
     { provider: "embedded-pg", connectionString: "memory://transaction", instrument: false },
   ];
-  try {
-    for (const config of configs) {
-      const db = await getDrizzleClient(config);
-      try {
-        await db.execute(sql`CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL DEFAULT 0)`);
-        await test(config, config.provider);
-      } finally {
-        await closeDrizzleClient(config);
-      }
+  for (const config of configs) {
+    const db = await getDrizzleClient(config);
+    try {
+      await db.execute(sql`CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL DEFAULT 0)`);
+      await test(config, config.provider);
+    } finally {
+      await closeDrizzleClient(config);
     }
-  } finally {
-    await postgres.stop();
   }
 }
 

@@ -29,21 +29,17 @@ async function withServer(
   test: (lab: Lab) => Promise<void>,
   options: DistSqlServerOptions = {},
 ): Promise<void> {
-  const postgres = await startPostgres();
+  await using postgres = await startPostgres();
   const backend = { url: postgres.url };
-  try {
-    await withDistSqlServer(
-      { backend, catalogConflicts: true, ...options },
-      async (config, server) => {
-        const db = await getDrizzleClient(config);
-        const rows: Lab["rows"] = (text) =>
-          withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
-        await test({ server, config, db, rows });
-      },
-    );
-  } finally {
-    await postgres.stop();
-  }
+  await withDistSqlServer(
+    { backend, catalogConflicts: true, ...options },
+    async (config, server) => {
+      const db = await getDrizzleClient(config);
+      const rows: Lab["rows"] = (text) =>
+        withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+      await test({ server, config, db, rows });
+    },
+  );
 }
 
 const options = { sanitizeOps: false, sanitizeResources: false };

@@ -92,45 +92,41 @@ async function withDatabase(
 }
 
 Deno.test("executeRecreation() goes on after a kill", async (t) => {
-  const postgres = await startPostgres();
-  try {
-    await t.step(
-      "of a real process, which gets further each time it is started",
-      async () => {
-        await withDatabase(postgres, "chain", async (client, url) => {
-          await fill(client, 10_000);
-          let deaths = 0;
-          // before the second change each process gets further by one, before the fourth by three
-          while (await isKilled(url, STATEMENT, IS_SLOW ? 2 : 4)) {
-            deaths++;
-            assertLess(deaths, 100, "the recreation does not come to its end");
-          }
-          console.log(`recreation of 10,000 rows: ${deaths} processes killed`);
-          assert(deaths > (IS_SLOW ? 20 : 6));
-          await assertWhole(client, 10_000);
-        });
-      },
-    );
-
-    await t.step("of a run that stops before a statement, reads too", async () => {
-      await withDatabase(postgres, "every", async (client) => {
-        let ended = false;
-        let stops = 0;
-        for (let stopAt = 1; !ended; stopAt += IS_SLOW ? 1 : 4) {
-          await client.script("DROP TABLE IF EXISTS tags, notes, authors");
-          await fill(client, 60);
-          ended = await stopsAt(client, stopAt);
-          if (!ended) stops++;
-          await recreate(client.db, "notes", STATEMENT, { batchRows: 20 });
-          await assertWhole(client, 60);
+  await using postgres = await startPostgres();
+  await t.step(
+    "of a real process, which gets further each time it is started",
+    async () => {
+      await withDatabase(postgres, "chain", async (client, url) => {
+        await fill(client, 10_000);
+        let deaths = 0;
+        // before the second change each process gets further by one, before the fourth by three
+        while (await isKilled(url, STATEMENT, IS_SLOW ? 2 : 4)) {
+          deaths++;
+          assertLess(deaths, 100, "the recreation does not come to its end");
         }
-        console.log(`stopped ${stops} times`);
-        assert(stops > 20);
+        console.log(`recreation of 10,000 rows: ${deaths} processes killed`);
+        assert(deaths > (IS_SLOW ? 20 : 6));
+        await assertWhole(client, 10_000);
       });
+    },
+  );
+
+  await t.step("of a run that stops before a statement, reads too", async () => {
+    await withDatabase(postgres, "every", async (client) => {
+      let ended = false;
+      let stops = 0;
+      for (let stopAt = 1; !ended; stopAt += IS_SLOW ? 1 : 4) {
+        await client.script("DROP TABLE IF EXISTS tags, notes, authors");
+        await fill(client, 60);
+        ended = await stopsAt(client, stopAt);
+        if (!ended) stops++;
+        await recreate(client.db, "notes", STATEMENT, { batchRows: 20 });
+        await assertWhole(client, 60);
+      }
+      console.log(`stopped ${stops} times`);
+      assert(stops > 20);
     });
-  } finally {
-    await postgres.stop();
-  }
+  });
 });
 
 /** Lets a run stop before its nth statement; whether it came to its end before. */
@@ -154,19 +150,15 @@ Deno.test({
   name: "executeRecreation() goes on after a kill -9 before each single change of 10,000 rows",
   ignore: !IS_SLOW,
   fn: async () => {
-    const postgres = await startPostgres();
-    try {
-      for (let dieAt = 1, killed = true; killed; dieAt++) {
-        await withDatabase(postgres, `single_${dieAt}`, async (client, url) => {
-          await fill(client, 10_000);
-          killed = await isKilled(url, STATEMENT, dieAt);
-          if (killed) assertEquals(await isKilled(url, STATEMENT, -1), false);
-          await assertWhole(client, 10_000);
-        });
-        console.log(`change ${dieAt}: ${killed ? "killed and finished" : "not reached"}`);
-      }
-    } finally {
-      await postgres.stop();
+    await using postgres = await startPostgres();
+    for (let dieAt = 1, killed = true; killed; dieAt++) {
+      await withDatabase(postgres, `single_${dieAt}`, async (client, url) => {
+        await fill(client, 10_000);
+        killed = await isKilled(url, STATEMENT, dieAt);
+        if (killed) assertEquals(await isKilled(url, STATEMENT, -1), false);
+        await assertWhole(client, 10_000);
+      });
+      console.log(`change ${dieAt}: ${killed ? "killed and finished" : "not reached"}`);
     }
   },
 });
