@@ -54,6 +54,15 @@ Deno.test("JobFinisher marks eight jobs at once, and what ends meanwhile togethe
   assertEquals(await Promise.all(all), Array(12).fill(true));
 });
 
+Deno.test("JobFinisher marks the jobs of a batch with one statement", async () => {
+  const { db, sizes, answer } = createSlowDatabase();
+  const finisher = new JobFinisher(() => db, undefined);
+  const batch = Array.from({ length: 20 }, (_, n) => finisher.finish(createJob(n)));
+  await answer();
+  assertEquals(await Promise.all(batch), Array(20).fill(true));
+  assertEquals(sizes, [20]);
+});
+
 Deno.test("JobFinisher marks a single job after a short time", async () => {
   const { db, sizes, answer } = createSlowDatabase();
   const finished = new JobFinisher(() => db, undefined).finish(createJob(1));

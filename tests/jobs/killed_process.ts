@@ -72,7 +72,7 @@ async function enqueueOrders(count: number): Promise<void> {
       await tx.execute(sql`insert into orders values (${order}::uuid)`);
       await apply.enqueue(tx, { order });
       await notify.enqueue(tx, { order }, { key: order });
-      const group = `group ${n % GROUPS}`;
+      const group = `group ${Math.floor(n / 2) % GROUPS}`;
       const at = performance.timeOrigin + performance.now();
       await list.enqueue(tx, { order, group, at }, { group });
     });

@@ -338,6 +338,7 @@ Deno.test("checkRelease() names each part of the package whose own statements a 
         `${basename(file)}:${line} ${fn} ${statement.replace("src/functions/", "")}`
       ),
       [
+        "0002_key.sql:1 Jobs jobs: defineJobRelayHandler (schedule/jobs.ts)",
         "0002_key.sql:1 Notes jobs: enqueue of a job (src/shared.ts)",
         "0003_columns.sql:7 Changes change streams: defineChangeStreamHandler (stream/changes.ts)",
         "0003_columns.sql:4 Changes limits: configureRateLimits (src/shared.ts)",
