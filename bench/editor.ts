@@ -1,16 +1,18 @@
 // deno-lint-ignore-file no-console
 /**
  * Measures how long an editor waits for completions of a client: ours (the types of `trellis
- * generate client`) beside Hono's `hc`, in one run, by the TypeScript server that editors use.
+ * generate client`) beside Hono's `hc`, in one run, by the TypeScript server that editors use: `tsserver`, and from TypeScript 7
+ * on `tsc --lsp`.
  *
- *   deno run -A bench/editor.ts [--routes 500] [--rounds 15]
+ *   deno run -A bench/editor.ts [--routes 500] [--rounds 15] [--typescript 5.9.3]
  *
  * `no client` is the cost of any completion. `first` is the first completion after the project is opened, `edit` the median after a character
  * was typed. The packages are installed into a temporary folder.
  */
+import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { renderClientTypes } from "../cli/client/client_types.ts";
@@ -21,6 +23,7 @@ const { values } = parseArgs({
   options: {
     routes: { type: "string", default: "500" },
     rounds: { type: "string", default: "15" },
+    typescript: { type: "string", default: "5.9.3" },
   },
 });
 const count = Number(values.routes);
@@ -163,7 +166,7 @@ async function writeProject(folder: string): Promise<void> {
     await Deno.writeTextFile(join(folder, name), text);
   }
   const packages = [
-    "typescript@5.9.3",
+    `typescript@${values.typescript}`,
     "openapi-fetch@0.17.0",
     "hono@4",
     "@hono/zod-validator",
@@ -178,18 +181,26 @@ async function writeProject(folder: string): Promise<void> {
 
 /** A running TypeScript server. */
 interface Server {
-  send(command: string, args: object): void;
-  request(command: string, args: object): Promise<unknown>;
+  open(file: string, text: string): void | Promise<void>;
+  /** Inserts a blank at the start of the opened file. */
+  edit(file: string): void;
+  /** Returns the names that are offered. `line` and `offset` start at 1. */
+  complete(file: string, line: number, offset: number): Promise<string[]>;
   stop(): void;
 }
 
-function startServer(folder: string): Server {
+interface Completions {
+  entries?: { name: string }[];
+}
+
+/** `tsserver`: a message is a line of JSON. */
+function startTsserver(folder: string): Server {
   const child = spawn("node", [
     "--max-old-space-size=3072",
     join(folder, "node_modules/typescript/lib/tsserver.js"),
     "--disableAutomaticTypingAcquisition",
   ], { cwd: folder, stdio: ["pipe", "pipe", "ignore"] });
-  const waiting = new Map<number, (body: unknown) => void>();
+  const waiting = new Map<number, (body: Completions | undefined) => void>();
   let text = "";
   let sequence = 0;
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
@@ -209,14 +220,92 @@ function startServer(folder: string): Server {
       `${JSON.stringify({ seq: ++sequence, type: "request", command, arguments: args })}\n`,
     );
   return {
-    send,
-    request(command, args): Promise<unknown> {
-      send(command, args);
-      return new Promise((resolve) => waiting.set(sequence, resolve));
+    open: (file, fileContent) => send("open", { file, fileContent }),
+    edit(file) {
+      const end = { line: 1, offset: 1, endLine: 1, endOffset: 1 };
+      send("change", { file, ...end, insertString: " " });
+    },
+    async complete(file, line, offset) {
+      send("completionInfo", { file, line, offset });
+      const body = await new Promise<Completions | undefined>((resolve) =>
+        waiting.set(sequence, resolve)
+      );
+      return body?.entries?.map(({ name }) => name) ?? [];
     },
     stop: () => void child.kill(),
   };
 }
+
+/** `tsc --lsp`: the Language Server Protocol, a message has a header with its length. */
+function startLanguageServer(folder: string): Server {
+  const program = join(folder, "node_modules/.bin/tsc");
+  const child = spawn(program, ["--lsp", "--stdio"], {
+    cwd: folder,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const waiting = new Map<number, (result: unknown) => void>();
+  let received = Buffer.alloc(0);
+  let sequence = 0;
+  let version = 1;
+  const write = (message: object) => {
+    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+    child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    while (true) {
+      const start = received.indexOf("\r\n\r\n") + 4;
+      const length = Number(
+        /content-length: (\d+)/i.exec(received.toString("latin1", 0, start))?.[1],
+      );
+      if (start < 4 || received.length < start + length) return;
+      const message = JSON.parse(received.toString("utf8", start, start + length));
+      received = received.subarray(start + length);
+      // a request of the server is answered with nothing
+      if (message.method !== undefined && message.id !== undefined) {
+        write({ id: message.id, result: null });
+      } else if (message.method === undefined) {
+        waiting.get(message.id)?.(message.result);
+        waiting.delete(message.id);
+      }
+    }
+  });
+  function request(method: string, params: object): Promise<unknown> {
+    write({ id: ++sequence, method, params });
+    return new Promise((resolve) => waiting.set(sequence, resolve));
+  }
+  const toUri = (file: string) => pathToFileURL(file).href;
+  const ready = request("initialize", {
+    processId: null,
+    rootUri: toUri(folder),
+    capabilities: {},
+  }).then(() => write({ method: "initialized", params: {} }));
+  return {
+    async open(file, text) {
+      await ready;
+      const textDocument = { uri: toUri(file), languageId: "typescript", version, text };
+      write({ method: "textDocument/didOpen", params: { textDocument } });
+    },
+    edit(file) {
+      const start = { line: 0, character: 0 };
+      const contentChanges = [{ range: { start, end: start }, text: " " }];
+      const textDocument = { uri: toUri(file), version: ++version };
+      write({ method: "textDocument/didChange", params: { textDocument, contentChanges } });
+    },
+    async complete(file, line, offset) {
+      await ready;
+      const result = await request("textDocument/completion", {
+        textDocument: { uri: toUri(file) },
+        position: { line: line - 1, character: offset - 1 },
+      }) as { label: string }[] | { items: { label: string }[] } | null;
+      const items = Array.isArray(result) ? result : result?.items ?? [];
+      return items.map(({ label }) => label);
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+const startServer = Number.parseInt(values.typescript) >= 7 ? startLanguageServer : startTsserver;
 
 /** Measures one case in a server of its own. */
 async function measure(folder: string, { file, text, expected, name }: Case) {
@@ -226,24 +315,19 @@ async function measure(folder: string, { file, text, expected, name }: Case) {
   const line = before.split("\n").length;
   const offset = before.length - before.lastIndexOf("\n");
   try {
-    server.send("open", { file: path, fileContent: text.replace("|", "") });
+    await server.open(path, text.replace("|", ""));
     const complete = async (): Promise<number> => {
       const startedMs = performance.now();
-      const body = await server.request("completionInfo", { file: path, line, offset }) as {
-        entries?: { name: string }[];
-      } | undefined;
+      const names = await server.complete(path, line, offset);
       const tookMs = performance.now() - startedMs;
-      if (!body?.entries?.some((entry) => entry.name === expected)) {
-        throw new Error(`${name}: ${expected} is not offered`);
-      }
+      if (!names.includes(expected)) throw new Error(`${name}: ${expected} is not offered`);
       return tookMs;
     };
     const first = await complete();
     const edits: number[] = [];
     for (let round = 0; round < rounds; round++) {
       // an edit invalidates what the checker knows of the program
-      const end = { line: 1, offset: 1, endLine: 1, endOffset: 1 };
-      server.send("change", { file: path, ...end, insertString: " " });
+      server.edit(path);
       edits.push(await complete());
     }
     edits.sort((a, b) => a - b);

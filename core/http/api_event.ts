@@ -29,6 +29,8 @@ export function isHttpEvent(event: unknown): event is ApiEvent {
   if (typeof event !== "object" || event === null) return false;
   const { requestContext } = event as Partial<HttpApiEvent>;
   if ((requestContext as { connectionId?: unknown } | undefined)?.connectionId) return false;
+  // what a gateway asks an authorizer about has all members of the request
+  if ("methodArn" in event || "routeArn" in event) return false;
   return HTTP_MEMBERS.some((name) => name in event) || requestContext?.http !== undefined;
 }
 

@@ -5,7 +5,7 @@ import { findFunctionFiles } from "../../cli/discovery/function_files.ts";
 import { run } from "../emulator/emulator.ts";
 import { freePort } from "../support/free_port.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The projects whose documents other tools read. `shapes` has what the documents of the examples lack: files, headers, unions. */
 export const EXAMPLES = ["notes", "booking", "accounts", "shapes"] as const;
@@ -97,7 +97,7 @@ export async function withExample(
   }
 }
 
-const TRELLIS = ["run", "-A", join(ROOT, "cli/main.ts")];
+export const TRELLIS = ["run", "-A", join(ROOT, "cli/main.ts")];
 
 /** Builds a project, and replaces the source of each function by what was built. */
 async function useBuild(root: string): Promise<void> {

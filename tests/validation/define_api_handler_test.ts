@@ -17,6 +17,7 @@ import {
   createHttpApiEvent,
   createLambdaContext,
   createQueueEvent,
+  createRequestAuthorizerEvent,
   createRestApiEvent,
   createScheduleEvent,
   createTopicEvent,
@@ -302,6 +303,8 @@ Deno.test("an event of another trigger is rejected, so that the trigger sends it
         createEventBridgeEvent({ detail: {} }),
         createScheduleEvent(),
         createWebSocketMessageEvent({ body: { a: "b" } }),
+        createRequestAuthorizerEvent(),
+        { ...createHttpApiEvent(), type: "REQUEST", routeArn: "arn:aws:execute-api:r:1:a/b/GET/c" },
       ]
     ) {
       const { lines } = await captureLogs(() =>
