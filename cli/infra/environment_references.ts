@@ -104,11 +104,18 @@ function toModule(kind: "queue" | "topic" | "bus", output: string, policy: strin
   };
 }
 
-/** The actions of each access to objects; `list` concerns the bucket itself. */
-const OBJECT_ACTIONS: Readonly<Record<Exclude<BucketAccess, "list">, readonly string[]>> = {
+type ObjectActions = Readonly<Record<Exclude<BucketAccess, "list">, readonly string[]>>;
+
+/** The actions of each access to objects that `defineUpload` needs; `list` concerns the bucket itself. */
+const UPLOAD_ACTIONS: ObjectActions = {
   read: ["s3:GetObject"],
-  write: ["s3:AbortMultipartUpload", "s3:PutObject"],
+  write: ["s3:PutObject"],
   delete: ["s3:DeleteObject"],
+};
+/** Those of declared accesses: code of a project may send an object in several parts. */
+const OBJECT_ACTIONS: ObjectActions = {
+  ...UPLOAD_ACTIONS,
+  write: ["s3:AbortMultipartUpload", "s3:PutObject"],
 };
 
 /** Returns the uses of a bucket: those that are declared, else those that the sources show. */
@@ -131,11 +138,15 @@ function readBucketUses(
   return [{ prefix: "", access }];
 }
 
-function renderBucketStatements(arn: string, uses: readonly BucketUse[]) {
+function renderBucketStatements(
+  arn: string,
+  uses: readonly BucketUse[],
+  actions: ObjectActions,
+) {
   const canList = uses.some(({ access }) => access.includes("list"));
   const objects = uses.flatMap(({ prefix, access }) => {
     const Action = (["read", "write", "delete"] as const).flatMap((each) =>
-      access.includes(each) ? OBJECT_ACTIONS[each] : []
+      access.includes(each) ? actions[each] : []
     ).sort();
     const Resource = expression(`"\${${arn}}/${prefix}*"`);
     return Action.length === 0 ? [] : [{ Effect: "Allow", Action, Resource }];
@@ -159,7 +170,8 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
       const uses = readBucketUses(given.access, place, bucketUses);
       if (typeof uses === "string") return uses;
       const value = expression(`module.bucket_${id}.bucket_id`);
-      const statements = renderBucketStatements(`module.bucket_${id}.bucket_arn`, uses);
+      const actions = given.access === undefined ? UPLOAD_ACTIONS : OBJECT_ACTIONS;
+      const statements = renderBucketStatements(`module.bucket_${id}.bucket_arn`, uses, actions);
       return statements.length === 0
         ? { value }
         : { value, policy: [`bucket-${name}`, renderPolicy(...statements)] };

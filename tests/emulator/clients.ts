@@ -10,10 +10,11 @@ import { compareGrants } from "./grants.ts";
 import { listProjectFiles, renderHealth, STATES } from "./project.ts";
 import { deployFirst, testOnEmulator, until } from "./suite.ts";
 
-/** As in `deployment.ts`: what Lambda itself does with a role. */
+/** As in `deployment.ts`, what Lambda itself does with a role; and the right without which S3 answers 403 for a missing object. */
 const UNUSED: readonly string[] = [
   "logs:CreateLogStream",
   "logs:PutLogEvents",
+  "s3:ListBucket",
   "sqs:SendMessage",
   "xray:PutTelemetryRecords",
   "xray:PutTraceSegments",
@@ -118,6 +119,7 @@ testOnEmulator(
           const response = await emulator.ask(path, { method: "PUT", headers, body });
           return [response.status, await response.text()] as const;
         };
+        assertEquals((await put(new Uint8Array([...png, 0])))[0], 403);
         assertEquals((await put(png))[0], 200);
         await untilNoted(`${key} ada ${png.length}`);
 

@@ -26,7 +26,7 @@ module "fn_rooms_by_room_id_photo_post" {
       Statement = [
         {
           Effect   = "Allow"
-          Action   = ["s3:AbortMultipartUpload", "s3:PutObject"]
+          Action   = ["s3:PutObject"]
           Resource = "${module.bucket_photos.bucket_arn}/rooms/*"
         },
       ]
