@@ -35,7 +35,7 @@ import {
   renameTables,
   ROW_ERROR,
   type SchemaModel,
-  writeMigration,
+  writeFirst,
 } from "../tests/cli/schema_migration/random_schema.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { createRandom } from "../tests/support/random.ts";
@@ -150,9 +150,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   },
   "trellis generate migration": (before, { after, renames }) =>
     withTempFolder({}, async (migrationsFolder) => {
-      const created = listCreateStatements(findDeclaredObjects(Object.values(buildSchema(before))));
-      const steps = created.map((sql) => ({ sql }));
-      await writeMigration(migrationsFolder, "a", { steps, problems: [], kept: [], open: [] });
+      const created = await writeFirst(migrationsFolder, before);
       const options = { migrationsFolder, exports: Object.values(buildSchema(after)) };
       const asked = await planDifference({ ...options, decisions: NO_DECISIONS });
       const asks = asked.problems.length > 0 || asked.kept.length > 0;
