@@ -5,7 +5,7 @@
  *
  *   deno run -A bench/drizzle_kit.ts --pairs=200 --seed=1
  *
- * A question of drizzle-kit is one that it asks in a terminal: here it ends with an error.
+ * drizzle-kit 0.31 asks in a terminal: here its questions end with an error. The questions of 1.0 are answered.
  */
 import { npmVersion } from "drizzle-orm/version";
 import { createRequire } from "node:module";
@@ -35,7 +35,7 @@ import {
   renameTables,
   ROW_ERROR,
   type SchemaModel,
-  writeMigration,
+  writeFirst,
 } from "../tests/cli/schema_migration/random_schema.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { createRandom } from "../tests/support/random.ts";
@@ -53,7 +53,7 @@ const IS_VERBOSE = Deno.args.includes("--verbose");
 
 interface Kit {
   generateDrizzleJson(exports: object, previous?: string): Snapshot | Promise<Snapshot>;
-  generateMigration(from: Snapshot, to: Snapshot): Promise<string[]>;
+  generateMigration(from: Snapshot, to: Snapshot, options?: object): Promise<string[]>;
 }
 interface Snapshot {
   readonly id: string;
@@ -61,6 +61,8 @@ interface Snapshot {
 
 /** What a tool does with a pair. */
 interface Plan {
+  /** The statements that create the first schema, as the tool itself writes them. */
+  readonly created: readonly string[];
   /** The statements; `undefined` if it gives none. */
   readonly statements: readonly string[] | undefined;
   readonly asks: boolean;
@@ -81,32 +83,74 @@ async function loadKit(): Promise<Kit> {
 const kit = await loadKit();
 const QUESTION = /Interactive prompts require a TTY/;
 
+/** A question of drizzle-kit 1.0 about a table or a column. */
+interface Missing {
+  readonly type: string;
+  readonly kind: string;
+  /** Schema, table, and column. */
+  readonly entity: readonly string[];
+}
+
+/** Answers a question of drizzle-kit 1.0. */
+function toHint({ type, kind, entity }: Missing, renames: RenamedSchema["renames"]): object {
+  const toPath = (label: string) => (/^app\./.test(label) ? label : `public.${label}`).split(".");
+  for (const [old, next] of renames) {
+    const from = toPath(old);
+    const to = from.length === 3 ? [...from.slice(0, 2), next] : toPath(next);
+    if (to.join() === entity.join()) return { type: "rename", kind, from, to };
+  }
+  return { type: type === "rename_or_create" ? "create" : type, kind, entity };
+}
+
+/** Generates statements. Those of drizzle-kit 1.0 with answers to its questions. */
+async function generate(
+  from: Snapshot,
+  to: Snapshot,
+  renames: RenamedSchema["renames"],
+): Promise<Omit<Plan, "created">> {
+  const hints: object[] = [];
+  for (;;) {
+    try {
+      return {
+        statements: await kit.generateMigration(from, to, { hints }),
+        asks: hints.length > 0,
+      };
+    } catch (error) {
+      const { message, missingHints } = error as Error & { missingHints?: readonly Missing[] };
+      if (missingHints !== undefined && hints.length < 50) {
+        hints.push(...missingHints.map((missing) => toHint(missing, renames)));
+        continue;
+      }
+      const asks = QUESTION.test(message) || hints.length > 0;
+      if (IS_VERBOSE && !QUESTION.test(message)) log(message);
+      return { statements: undefined, asks };
+    }
+  }
+}
+
+const log = console.log;
+
 const TOOLS: Readonly<Record<string, Tool>> = {
-  [NAME]: async (before, { after }) => {
-    const from = await kit.generateDrizzleJson(buildSchema(before));
+  [NAME]: async (before, { after, renames }) => {
+    const empty = await kit.generateDrizzleJson({});
+    const from = await kit.generateDrizzleJson(buildSchema(before), empty.id);
     const to = await kit.generateDrizzleJson(buildSchema(after), from.id);
     // it prints what it finds
     const { write } = process.stdout;
-    const print = console.error;
+    const { error } = console;
     process.stdout.write = () => true;
     console.error = () => {};
     try {
-      return { statements: await kit.generateMigration(from, to), asks: false };
-    } catch (error) {
-      const { message } = error as Error;
-      const asks = QUESTION.test(message);
-      if (IS_VERBOSE && !asks) print(message);
-      return { statements: undefined, asks };
+      const created = await kit.generateMigration(empty, from);
+      return { created, ...await generate(from, to, renames) };
     } finally {
-      console.error = print;
+      console.error = error;
       process.stdout.write = write;
     }
   },
   "trellis generate migration": (before, { after, renames }) =>
     withTempFolder({}, async (migrationsFolder) => {
-      const created = listCreateStatements(findDeclaredObjects(Object.values(buildSchema(before))));
-      const steps = created.map((sql) => ({ sql }));
-      await writeMigration(migrationsFolder, "a", { steps, problems: [], kept: [], open: [] });
+      const created = await writeFirst(migrationsFolder, before);
       const options = { migrationsFolder, exports: Object.values(buildSchema(after)) };
       const asked = await planDifference({ ...options, decisions: NO_DECISIONS });
       const asks = asked.problems.length > 0 || asked.kept.length > 0;
@@ -119,7 +163,11 @@ const TOOLS: Readonly<Record<string, Tool>> = {
         })
         : asked;
       const isRefused = answered.problems.length > 0;
-      return { statements: isRefused ? undefined : answered.steps.map(({ sql }) => sql), asks };
+      return {
+        created,
+        statements: isRefused ? undefined : answered.steps.map(({ sql }) => sql),
+        asks,
+      };
     }),
 };
 
@@ -134,7 +182,7 @@ async function judge(
   client: postgres.Sql,
   before: SchemaModel,
   changed: RenamedSchema,
-  { statements, asks }: Plan,
+  { created, statements, asks }: Plan,
 ): Promise<string[]> {
   const found = asks ? ["asks"] : [];
   if (statements === undefined) return asks ? found : [...found, "gives no statements"];
@@ -142,9 +190,7 @@ async function judge(
     found.push("drops a table or column without a question");
   }
   await clearDatabase(client);
-  for (const sql of listCreateStatements(findDeclaredObjects(Object.values(buildSchema(before))))) {
-    await client.unsafe(sql);
-  }
+  for (const sql of created) await client.unsafe(sql);
   for (const sql of insertRows(before, 11)) await client.unsafe(sql);
   const values = listKeptValues(before, changed);
   const old = await read(client, values.map((each) => each.before));

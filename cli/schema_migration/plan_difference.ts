@@ -51,12 +51,9 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
   const { migrationsFolder, exports, decisions, isPartial = false } = options;
   const declared = findDeclaredObjects(exports);
   const created = listCreateStatements(declared);
-  const tablespaces = listTablespaces(declared);
-  // migrations that name a tablespace run after it is created
-  const isLate = tablespaces.size > 0;
-  return await withMigrated(isLate ? [] : migrationsFolder ?? [], async (database, config) => {
-    await createTablespaces(database, tablespaces);
-    if (isLate && migrationsFolder !== undefined) {
+  return await withMigrated([], async (database, config) => {
+    await createTablespaces(database, declared);
+    if (migrationsFolder !== undefined) {
       await runMigrations({ migrationsFolder, database: config });
     }
     const problems = await findMissingPolicies(database, declared);
@@ -72,8 +69,8 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
 type Settling = Omit<Comparison, "have" | "expands">;
 
 /** Creates the tablespaces of the schema, so that statements which name them can run. */
-async function createTablespaces(database: PGlite, names: Iterable<string>): Promise<void> {
-  for (const name of names) {
+async function createTablespaces(database: PGlite, declared: DeclaredObjects): Promise<void> {
+  for (const name of listTablespaces(declared)) {
     await database.exec("SET allow_in_place_tablespaces = on");
     await database.exec(`CREATE TABLESPACE ${quoteName(name)} LOCATION ''`);
   }

@@ -250,7 +250,7 @@ function listDrops({ tables, views, sequences, enums }: Catalog): string[] {
     `DROP ${kind} IF EXISTS ${qualify(each.schema, each.name)} CASCADE`;
   return [
     ...views.map((view) => drop(view.isMaterialized ? "MATERIALIZED VIEW" : "VIEW", view)),
-    ...tables.map((table) => `DROP TABLE ${quoteTable(table)} CASCADE`),
+    ...tables.length === 0 ? [] : [`DROP TABLE ${tables.map(quoteTable).join(", ")} CASCADE`],
     ...sequences.map((sequence) => drop("SEQUENCE", sequence)),
     ...enums.map((each) => drop("TYPE", each)),
   ];

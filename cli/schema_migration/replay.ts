@@ -12,19 +12,17 @@ import { openTestDatabase } from "../../testing/embedded_database.ts";
 /**
  * Runs work on an embedded PostgreSQL in memory after migrations.
  *
- * @param files The migrations in order, or their folder. Those of a folder run once on a machine:
- * a snapshot is kept in the temporary folder, as for `createTestDatabase()`.
+ * @param files The migrations in order.
  * @throws {MigrationError} If the migrations fail.
  * @throws {ConfigurationError} If PGlite is not installed.
  */
 export async function withMigrated<T>(
-  files: readonly MigrationFile[] | string,
+  files: readonly MigrationFile[],
   work: (database: PGlite, config: DatabaseConfig) => Promise<T>,
 ): Promise<T> {
-  const isFolder = typeof files === "string";
-  const test = await openTestDatabase(isFolder ? { migrationsFolder: files } : {});
+  const test = await openTestDatabase({});
   try {
-    if (!isFolder && files.length > 0) {
+    if (files.length > 0) {
       const folder = { files: [...files], hasJournal: true, unlisted: [] };
       await runMigrationFolder({ database: test.config }, () => folder);
     }

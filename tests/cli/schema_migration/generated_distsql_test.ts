@@ -6,7 +6,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type postgres from "postgres";
 import { NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
-import type { Step } from "../../../cli/schema_migration/difference.ts";
 import { planDifference } from "../../../cli/schema_migration/plan_difference.ts";
 import { readMigrationFiles } from "../../../database/migrations/folder.ts";
 import { MigrationPlanError } from "../../../database/migrations/migration_error.ts";
@@ -25,6 +24,7 @@ import {
   insertRows,
   renameColumns,
   renameTables,
+  writeFirst,
   writeMigration,
 } from "./random_schema.ts";
 
@@ -36,7 +36,7 @@ type Outcome = "equal" | "refused when planned" | "refused by rows" | "not gener
 
 interface Pair {
   /** Statements of both migrations, for PostgreSQL. */
-  readonly steps: readonly (readonly Step[])[];
+  readonly statements: readonly (readonly string[])[];
   /** Texts of the files of each migration. */
   readonly files: readonly (readonly string[])[];
   /** Statements that insert rows between the migrations. */
@@ -52,12 +52,7 @@ async function generate(seed: number): Promise<Pair | undefined> {
   const { after, renames } = rename?.(random, before, changed) ?? { after: changed, renames: [] };
   return await withTempFolder({}, async (migrationsFolder) => {
     const read = () => readMigrationFiles(migrationsFolder).map(({ sql }) => withFixedValues(sql));
-    const first = await planDifference({
-      migrationsFolder: undefined,
-      exports: Object.values(buildSchema(before)),
-      decisions: NO_DECISIONS,
-    });
-    await writeMigration(migrationsFolder, "a", first);
+    const first = await writeFirst(migrationsFolder, before);
     const created = read();
     const options = { migrationsFolder, exports: Object.values(buildSchema(after)) };
     const decisions = { ...NO_DECISIONS, renames };
@@ -69,7 +64,8 @@ async function generate(seed: number): Promise<Pair | undefined> {
     if (second.problems.length > 0) return undefined;
     await writeMigration(migrationsFolder, "b", second);
     const files = [created, read().slice(created.length)];
-    return { steps: [first.steps, second.steps], files, rows: insertRows(before, 11) };
+    const steps = second.steps.map(({ sql }) => sql);
+    return { statements: [first, steps], files, rows: insertRows(before, 11) };
   });
 }
 
@@ -86,7 +82,7 @@ function withFixedValues(text: string): string {
 }
 
 /** Aurora DSQL has no descending indexes: it reads ascending ones backwards. */
-function toNative({ sql }: Step): string {
+function toNative(sql: string): string {
   return withFixedValues(sql).replace(" CONCURRENTLY ", " ").replace(
     / desc nulls last/gi,
     " NULLS FIRST",
@@ -96,9 +92,9 @@ function toNative({ sql }: Step): string {
 async function tryPair(lab: DistSqlLab, seed: number): Promise<Outcome> {
   const pair = await generate(seed);
   if (pair === undefined) return "not generated";
-  const { steps: [first, second], files: [created, changed], rows } = pair;
+  const { statements: [first, second], files: [created, changed], rows } = pair;
   await lab.clear();
-  for (const step of first) await lab.native.unsafe(toNative(step));
+  for (const sql of first) await lab.native.unsafe(toNative(sql));
   const migrate = (files: readonly string[]) =>
     lab.migrate(files).then(() => undefined, (error: Error) => error);
   const planned = await migrate(created);
@@ -113,7 +109,7 @@ async function tryPair(lab: DistSqlLab, seed: number): Promise<Outcome> {
   }
   const before = await readAll(lab.backing);
   const native = await lab.native.begin(async (tx) => {
-    for (const step of second) await tx.unsafe(toNative(step));
+    for (const sql of second) await tx.unsafe(toNative(sql));
   }).then(() => undefined, (error: Error) => error);
   const error = await migrate([...created, ...changed]);
   if (error instanceof MigrationPlanError) {
@@ -125,8 +121,7 @@ async function tryPair(lab: DistSqlLab, seed: number): Promise<Outcome> {
     return "refused by rows";
   }
   if (error !== undefined) throw error;
-  const texts = [first, second].map((steps) => steps.map(({ sql }) => sql));
-  assertEquals(await compare(lab.native, lab.backing, { seed, files: texts }), []);
+  assertEquals(await compare(lab.native, lab.backing, { seed, files: [first, second] }), []);
   return "equal";
 }
 

@@ -2,6 +2,8 @@ import { sql } from "drizzle-orm";
 import * as pg from "drizzle-orm/pg-core";
 import { join } from "node:path";
 import { planMigrationFiles } from "../../../cli/auth_schema/migration_file.ts";
+import { listCreateStatements } from "../../../cli/schema_migration/create_statements.ts";
+import { findDeclaredObjects } from "../../../cli/schema_migration/declared_objects.ts";
 import { type Decisions, NO_DECISIONS } from "../../../cli/schema_migration/decisions.ts";
 import {
   type Difference,
@@ -448,6 +450,18 @@ export async function writeMigration(
   for (const { path, text } of planMigrationFiles(options)) {
     await Deno.writeTextFile(join(folder, path), text!);
   }
+}
+
+/**
+ * Writes the migration that creates a schema.
+ *
+ * @returns Its statements.
+ */
+export async function writeFirst(folder: string, schema: SchemaModel): Promise<string[]> {
+  const created = listCreateStatements(findDeclaredObjects(Object.values(buildSchema(schema))));
+  const steps = created.map((sql) => ({ sql }));
+  await writeMigration(folder, "a", { steps, problems: [], kept: [], open: [] });
+  return created;
 }
 
 /** Drops all that the new schema does not declare. */
