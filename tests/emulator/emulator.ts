@@ -266,7 +266,11 @@ export async function startEmulator(work: string): Promise<Emulator> {
       clients: join(providers, "live"),
       request: (url, init) => fetch(`${address}${toPath(url)}`, { ...init, client }),
       connect: (url) =>
-        new WebSocket(`${address.replace("https", "wss")}${toPath(url)}`, { client }),
+        new WebSocket(
+          `${address.replace("https", "wss")}${toPath(url)}`,
+          // an option of Deno; the types are those of browsers
+          { client } as unknown as string[],
+        ),
       ask: (path, init) => fetch(`${address}${path}`, { ...init, client }),
       readLog,
       listDenied: async () => (await readLog()).match(/^denied .*$/gm) ?? [],
