@@ -104,39 +104,35 @@ export async function walkOwnAccount(lab: PluginLab): Promise<void> {
 
 /** The accounts of a user at a provider of identities. */
 export async function walkLinkedAccounts(lab: PluginLab): Promise<void> {
-  const provider = await startLocalProvider();
-  try {
-    const browser = openBrowser(lab, {
-      account: { accountLinking: { enabled: true, trustedProviders: ["intranet"] } },
-      plugins: [genericOAuth({
-        config: [{
-          providerId: "intranet",
-          clientId: "shop",
-          clientSecret: "secret",
-          discoveryUrl: `${provider.issuer}/.well-known/openid-configuration`,
-          scopes: ["openid", "email"],
-        }],
-      })],
-    });
-    const email = newEmail("linked");
-    provider.claims = { sub: crypto.randomUUID(), email, email_verified: true, name: "Ada" };
-    await browser.signUp(email);
-    await lab.query(`UPDATE users SET email_verified = true WHERE email = '${email}'`);
-    const { url } = await post(browser, "/link-social", {
-      provider: "intranet",
-      callbackURL: "/home",
-    });
-    assertEquals((await followToCallback(browser, url)).status, 302);
-    const accounts = await get(browser, "/list-accounts");
-    const { id: accountId } = accounts.find((each: { providerId: string }) =>
-      each.providerId === "intranet"
-    );
-    await get(browser, `/account-info?accountId=${accountId}`);
-    await post(browser, "/get-access-token", { accountId });
-    await post(browser, "/unlink-account", { accountId });
-  } finally {
-    await provider.stop();
-  }
+  await using provider = await startLocalProvider();
+  const browser = openBrowser(lab, {
+    account: { accountLinking: { enabled: true, trustedProviders: ["intranet"] } },
+    plugins: [genericOAuth({
+      config: [{
+        providerId: "intranet",
+        clientId: "shop",
+        clientSecret: "secret",
+        discoveryUrl: `${provider.issuer}/.well-known/openid-configuration`,
+        scopes: ["openid", "email"],
+      }],
+    })],
+  });
+  const email = newEmail("linked");
+  provider.claims = { sub: crypto.randomUUID(), email, email_verified: true, name: "Ada" };
+  await browser.signUp(email);
+  await lab.query(`UPDATE users SET email_verified = true WHERE email = '${email}'`);
+  const { url } = await post(browser, "/link-social", {
+    provider: "intranet",
+    callbackURL: "/home",
+  });
+  assertEquals((await followToCallback(browser, url)).status, 302);
+  const accounts = await get(browser, "/list-accounts");
+  const { id: accountId } = accounts.find((each: { providerId: string }) =>
+    each.providerId === "intranet"
+  );
+  await get(browser, `/account-info?accountId=${accountId}`);
+  await post(browser, "/get-access-token", { accountId });
+  await post(browser, "/unlink-account", { accountId });
 }
 
 /** Codes by mail for everything that they are for. */

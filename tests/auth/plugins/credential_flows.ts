@@ -198,26 +198,22 @@ export async function walkAnonymous(lab: PluginLab): Promise<void> {
 }
 
 export async function walkCaptcha(lab: PluginLab): Promise<void> {
-  const provider = await startLocalProvider();
-  try {
-    const browser = openBrowser(lab, {
-      plugins: [captcha({
-        provider: "cloudflare-turnstile",
-        secretKey: "secret",
-        siteVerifyURLOverride: `${provider.issuer}/captcha`,
-      })],
-    });
-    const body = { name: "Ada", email: newEmail("captcha"), password: PASSWORD };
-    assertEquals((await browser.post("/sign-up/email", body)).status, 400);
-    const refused = await browser.post("/sign-up/email", body, { "x-captcha-response": "bad" });
-    assertEquals(refused.status, 403);
-    const accepted = await browser.post("/sign-up/email", body, {
-      "x-captcha-response": "good-captcha",
-    });
-    assertEquals(accepted.status, 200);
-  } finally {
-    await provider.stop();
-  }
+  await using provider = await startLocalProvider();
+  const browser = openBrowser(lab, {
+    plugins: [captcha({
+      provider: "cloudflare-turnstile",
+      secretKey: "secret",
+      siteVerifyURLOverride: `${provider.issuer}/captcha`,
+    })],
+  });
+  const body = { name: "Ada", email: newEmail("captcha"), password: PASSWORD };
+  assertEquals((await browser.post("/sign-up/email", body)).status, 400);
+  const refused = await browser.post("/sign-up/email", body, { "x-captcha-response": "bad" });
+  assertEquals(refused.status, 403);
+  const accepted = await browser.post("/sign-up/email", body, {
+    "x-captcha-response": "good-captcha",
+  });
+  assertEquals(accepted.status, 200);
 }
 
 export async function walkSiwe(lab: PluginLab): Promise<void> {

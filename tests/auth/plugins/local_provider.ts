@@ -1,11 +1,10 @@
 import { Buffer } from "node:buffer";
 
 /** An OpenID Connect provider on the loopback interface that signs everybody in. */
-export interface LocalProvider {
+export interface LocalProvider extends AsyncDisposable {
   readonly issuer: string;
   /** The claims of the next user. */
   claims: Record<string, unknown>;
-  stop(): Promise<void>;
 }
 
 function encode(value: unknown): string {
@@ -29,7 +28,7 @@ export async function startLocalProvider(): Promise<LocalProvider> {
       return issuer;
     },
     claims: {},
-    stop: () => server.shutdown(),
+    [Symbol.asyncDispose]: () => server.shutdown(),
   };
 
   async function sign(claims: Record<string, unknown>): Promise<string> {

@@ -16,73 +16,65 @@ export async function followToCallback(browser: Browser, url: string): Promise<R
 }
 
 export async function walkGenericOAuth(lab: PluginLab): Promise<void> {
-  const provider = await startLocalProvider();
-  try {
-    const browser = openBrowser(lab, {
-      plugins: [genericOAuth({
-        config: [{
-          providerId: "intranet",
-          clientId: "shop",
-          clientSecret: "secret",
-          discoveryUrl: `${provider.issuer}/.well-known/openid-configuration`,
-          scopes: ["openid", "email"],
-        }],
-      })],
+  await using provider = await startLocalProvider();
+  const browser = openBrowser(lab, {
+    plugins: [genericOAuth({
+      config: [{
+        providerId: "intranet",
+        clientId: "shop",
+        clientSecret: "secret",
+        discoveryUrl: `${provider.issuer}/.well-known/openid-configuration`,
+        scopes: ["openid", "email"],
+      }],
+    })],
+  });
+  const email = newEmail("generic");
+  provider.claims = { sub: crypto.randomUUID(), email, email_verified: true, name: "Ada" };
+  for (const attempt of ["sign-up", "sign-in again"]) {
+    const started = await browser.post("/sign-in/social", {
+      provider: "intranet",
+      callbackURL: "/home",
     });
-    const email = newEmail("generic");
-    provider.claims = { sub: crypto.randomUUID(), email, email_verified: true, name: "Ada" };
-    for (const attempt of ["sign-up", "sign-in again"]) {
-      const started = await browser.post("/sign-in/social", {
-        provider: "intranet",
-        callbackURL: "/home",
-      });
-      assertEquals(started.status, 200, `${attempt}: ${JSON.stringify(started.body)}`);
-      const done = await followToCallback(browser, started.body.url);
-      assertEquals([done.status, done.headers.get("location")], [302, "/home"], attempt);
-    }
-    assertEquals((await browser.get("/get-session")).body.user.email, email);
-    const rows = await lab.query(
-      `SELECT 1 FROM accounts WHERE provider_id = 'intranet' AND account_id = '${provider.claims.sub}'`,
-    );
-    assertEquals(rows.length, 1);
-  } finally {
-    await provider.stop();
+    assertEquals(started.status, 200, `${attempt}: ${JSON.stringify(started.body)}`);
+    const done = await followToCallback(browser, started.body.url);
+    assertEquals([done.status, done.headers.get("location")], [302, "/home"], attempt);
   }
+  assertEquals((await browser.get("/get-session")).body.user.email, email);
+  const rows = await lab.query(
+    `SELECT 1 FROM accounts WHERE provider_id = 'intranet' AND account_id = '${provider.claims.sub}'`,
+  );
+  assertEquals(rows.length, 1);
 }
 
 export async function walkSso(lab: PluginLab): Promise<void> {
-  const provider = await startLocalProvider();
-  try {
-    const browser = openBrowser(lab, {
-      plugins: [sso()],
-      trustedOrigins: [provider.issuer],
-    });
-    await browser.signUp(newEmail("sso-admin"));
-    const domain = `${crypto.randomUUID()}.example.com`;
-    const providerId = `corp-${crypto.randomUUID()}`;
-    const registered = await browser.post("/sso/register", {
-      providerId,
-      issuer: provider.issuer,
-      domain,
-      oidcConfig: {
-        clientId: "shop",
-        clientSecret: "secret",
-        pkce: true,
-        scopes: ["openid", "email", "profile"],
-      },
-    });
-    assertEquals(registered.status, 200, JSON.stringify(registered.body));
-    const email = `ada@${domain}`;
-    provider.claims = { sub: "ada", email, email_verified: true, name: "Ada" };
-    const employee = openBrowser(lab, {}, browser.auth);
-    const started = await employee.post("/sign-in/sso", { email, callbackURL: "/home" });
-    assertEquals(started.status, 200, JSON.stringify(started.body));
-    const done = await followToCallback(employee, started.body.url);
-    assertEquals([done.status, done.headers.get("location")], [302, "/home"]);
-    assertEquals((await employee.get("/get-session")).body.user.email, email);
-  } finally {
-    await provider.stop();
-  }
+  await using provider = await startLocalProvider();
+  const browser = openBrowser(lab, {
+    plugins: [sso()],
+    trustedOrigins: [provider.issuer],
+  });
+  await browser.signUp(newEmail("sso-admin"));
+  const domain = `${crypto.randomUUID()}.example.com`;
+  const providerId = `corp-${crypto.randomUUID()}`;
+  const registered = await browser.post("/sso/register", {
+    providerId,
+    issuer: provider.issuer,
+    domain,
+    oidcConfig: {
+      clientId: "shop",
+      clientSecret: "secret",
+      pkce: true,
+      scopes: ["openid", "email", "profile"],
+    },
+  });
+  assertEquals(registered.status, 200, JSON.stringify(registered.body));
+  const email = `ada@${domain}`;
+  provider.claims = { sub: "ada", email, email_verified: true, name: "Ada" };
+  const employee = openBrowser(lab, {}, browser.auth);
+  const started = await employee.post("/sign-in/sso", { email, callbackURL: "/home" });
+  assertEquals(started.status, 200, JSON.stringify(started.body));
+  const done = await followToCallback(employee, started.body.url);
+  assertEquals([done.status, done.headers.get("location")], [302, "/home"]);
+  assertEquals((await employee.get("/get-session")).body.user.email, email);
 }
 
 export async function walkDeviceAuthorization(lab: PluginLab): Promise<void> {
