@@ -63,7 +63,7 @@ export class JobLanes {
   /** True if the last look found as many jobs as it may lease. */
   #hasMore = false;
   #fillsWithoutAhead = 0;
-  /** True if a job has ended since jobs were last looked for: it may have enqueued another one, or have freed a place of its limit. */
+  /** True if a job has ended since jobs were last looked for: it may have enqueued another one, or freed a place of a limit. */
   #hasEnded = false;
   #isFast = false;
   #givingBack: ReturnType<typeof setTimeout> | undefined;
