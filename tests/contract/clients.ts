@@ -158,7 +158,7 @@ const UNIONS = "--additional-properties=useOneOfDiscriminatorLookup=true";
 /** Clients that do not compile by a fault of the generator, with the line that each error must have. */
 const KNOWN_FAULTS: Readonly<Record<string, RegExp>> = {
   // a text or a list of texts: OpenAPITools/openapi-generator#22249
-  "java native of accounts": /List<(?:String|BigDecimal)>\.class|getList<(?:String|BigDecimal)>/,
+  "java native of accounts": /List<(?:String|Double)>\.class|getList<(?:String|Double)>/,
 };
 
 for (const name of EXAMPLES) {
