@@ -124,7 +124,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
       await run("go", ["vet", "."], folder);
     },
     async call(folder, live, ...args) {
-      await Deno.mkdir(`${folder}/live`);
+      await Deno.mkdir(`${folder}/live`, { recursive: true });
       await Deno.copyFile(`${live}/live.go`, `${folder}/live/main.go`);
       return await run("go", ["run", "./live", ...args], folder);
     },
@@ -135,7 +135,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
       await run("cargo", ["check", "-q", "--target-dir", RUST_TARGET], folder);
     },
     async call(folder, live, ...args) {
-      await Deno.mkdir(`${folder}/examples`);
+      await Deno.mkdir(`${folder}/examples`, { recursive: true });
       await Deno.copyFile(`${live}/live.rs`, `${folder}/examples/live.rs`);
       await run("cargo", ["add", "-q", "--dev", "tokio", "--features", "full"], folder);
       return await run("cargo", [
