@@ -124,7 +124,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
       await run("go", ["vet", "."], folder);
     },
     async call(folder, live, ...args) {
-      await Deno.mkdir(`${folder}/live`);
+      await Deno.mkdir(`${folder}/live`, { recursive: true });
       await Deno.copyFile(`${live}/live.go`, `${folder}/live/main.go`);
       return await run("go", ["run", "./live", ...args], folder);
     },
@@ -135,7 +135,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
       await run("cargo", ["check", "-q", "--target-dir", RUST_TARGET], folder);
     },
     async call(folder, live, ...args) {
-      await Deno.mkdir(`${folder}/examples`);
+      await Deno.mkdir(`${folder}/examples`, { recursive: true });
       await Deno.copyFile(`${live}/live.rs`, `${folder}/examples/live.rs`);
       await run("cargo", ["add", "-q", "--dev", "tokio", "--features", "full"], folder);
       return await run("cargo", [
@@ -158,7 +158,7 @@ const UNIONS = "--additional-properties=useOneOfDiscriminatorLookup=true";
 /** Clients that do not compile by a fault of the generator, with the line that each error must have. */
 const KNOWN_FAULTS: Readonly<Record<string, RegExp>> = {
   // a text or a list of texts: OpenAPITools/openapi-generator#22249
-  "java native of accounts": /List<(?:String|BigDecimal)>\.class|getList<(?:String|BigDecimal)>/,
+  "java native of accounts": /List<(?:String|Double)>\.class|getList<(?:String|Double)>/,
 };
 
 for (const name of EXAMPLES) {
