@@ -137,14 +137,17 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     const to = await kit.generateDrizzleJson(buildSchema(after), from.id);
     // it prints what it finds
     const { write } = process.stdout;
-    const { error } = console;
+    const { error: printError } = console;
     process.stdout.write = () => true;
     console.error = () => {};
     try {
       const created = await kit.generateMigration(empty, from);
       return { created, ...await generate(from, to, renames) };
+    } catch (error) {
+      if (IS_VERBOSE) log((error as Error).message);
+      return { created: [], statements: undefined, asks: false };
     } finally {
-      console.error = error;
+      console.error = printError;
       process.stdout.write = write;
     }
   },

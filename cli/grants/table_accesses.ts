@@ -4,9 +4,7 @@ import type {
   TaggedTemplateExpression,
   VariableDeclarator,
 } from "acorn";
-import * as drizzle from "drizzle-orm";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
-import { isKind } from "../../database/session/drizzle_table.ts";
 import { isDrizzleOne } from "../../database/session/drizzle_version.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { findDeclaration, listArguments, type LocalDeclaration } from "../project/declarations.ts";
@@ -24,8 +22,8 @@ import {
   isNaming,
   unwrap,
 } from "../sources/syntax.ts";
-import { renderSql } from "../schema_migration/column_definition.ts";
 import { findTableName } from "./drizzle_values.ts";
+import { getRelations, type Relation } from "./relations.ts";
 import { PLACEHOLDER, type SqlCall, type SqlReader, type SqlSequence } from "./sql_access.ts";
 import { printTable, type TableName } from "./table_name.ts";
 
@@ -71,6 +69,9 @@ export function findTableAccesses(
 ): TableAccess[] {
   return new AccessFinder(fn, readSql, skipped).find(roots);
 }
+
+/** Names of drizzle's functions that define relations; esbuild may add a number. */
+const RELATIONS = /^defineRelations(?:Part)?\d*$/;
 
 class AccessFinder {
   readonly #fn: LoadedFunction;
@@ -532,86 +533,5 @@ function listExported(fn: LoadedFunction, exported: string): string[] {
     const getter = findProperty(call.arguments[1], exported);
     const value = getter?.type === "ArrowFunctionExpression" ? getter.body : undefined;
     return value?.type === "Identifier" ? [value.name] : [];
-  });
-}
-
-/** Names of drizzle's functions that define relations; esbuild may add a number. */
-const RELATIONS = /^defineRelations(?:Part)?\d*$/;
-
-/** The tables of a relation. */
-interface Relation {
-  readonly target: unknown;
-  /** The table of `through` of drizzle 1.0. */
-  readonly junction?: unknown;
-  /** Returns the SQL in the condition of a relation of drizzle 1.0; `undefined` for what is unknown. */
-  readonly condition?: () => (string | undefined)[];
-}
-
-/** Relations by name. */
-type Relations = Readonly<Record<string, Relation>>;
-
-const relationsByFunction: WeakMap<LoadedFunction, Map<unknown, Relations>> = new WeakMap();
-
-/** Returns the relations of a function's tables. */
-function getRelations(fn: LoadedFunction): ReadonlyMap<unknown, Relations> {
-  const known = relationsByFunction.get(fn);
-  if (known !== undefined) return known;
-  const found = new Map<unknown, Relations>();
-  for (const name of fn.syntax.declarations.keys()) {
-    const value = fn.evaluateName(name);
-    for (const [table, relations] of isDrizzleOne ? listDefined(value) : listDeclared(value)) {
-      if (findTableName(table) === undefined) continue;
-      found.set(table, { ...found.get(table), ...relations });
-    }
-  }
-  relationsByFunction.set(fn, found);
-  return found;
-}
-
-type TableRelations = readonly [table: unknown, relations: Relations];
-
-/** Lists the relations of a value of `relations(table, …)` in drizzle 0.45. */
-function listDeclared(value: unknown): TableRelations[] {
-  const { table, config } = Object(value);
-  if (typeof config !== "function" || findTableName(table) === undefined) return [];
-  const toTable = (target: unknown) => ({ withFieldName: () => ({ target }) });
-  return [[table, config({ one: toTable, many: toTable })]];
-}
-
-/** Lists the relations of a value of `defineRelations(tables, …)` in drizzle 1.0. */
-function listDefined(value: unknown): TableRelations[] {
-  if (Object.getPrototypeOf(Object(value)) !== Object.prototype) return [];
-  return Object.values(value as object).map((each) => {
-    const { table, relations } = Object(each);
-    const entries = Object.entries(Object(relations)).map(([name, relation]) => {
-      const { targetTable: target, throughTable: junction, where, isFilterReversed } = Object(
-        relation,
-      );
-      const filtered = isFilterReversed === true ? table : target;
-      return [name, { target, junction, condition: () => listFilterSql(where, filtered) }];
-    });
-    return [table, Object.fromEntries(entries)];
-  });
-}
-
-/** Lists the SQL in a filter of drizzle 1.0; other conditions name columns of the same table. */
-function listFilterSql(filter: unknown, table: unknown): (string | undefined)[] {
-  if (isKind(filter, "SQL")) {
-    try {
-      return [renderSql(filter as drizzle.SQL)];
-    } catch {
-      return [undefined];
-    }
-  }
-  if (Array.isArray(filter)) return filter.flatMap((each) => listFilterSql(each, table));
-  if (Object.getPrototypeOf(Object(filter)) !== Object.prototype) return [];
-  return Object.entries(filter as object).flatMap(([key, value]) => {
-    if (key !== "RAW" || typeof value !== "function") return listFilterSql(value, table);
-    try {
-      // drizzle's operators are among its exports
-      return listFilterSql(value(table, drizzle), table);
-    } catch {
-      return [undefined];
-    }
   });
 }

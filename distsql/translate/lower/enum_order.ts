@@ -164,8 +164,25 @@ function findStart(reader: StatementReader, end: number): number {
   return reader.is(at - 1, "::") ? findStart(reader, at - 1) : at;
 }
 
-/** Checks whether a sort key is certainly no enum: by its beginning, or by the results of CASE. */
+/** Operators that give true or false. All others bind their operands before these. */
+const CONDITIONS: ReadonlySet<string> = keywordSet("= <> != IS IN LIKE ILIKE AND OR NOT");
+/** What has conditions and another result: a row, a query, CASE. */
+const NO_CONDITIONS: ReadonlySet<string> = keywordSet(", CASE SELECT TABLE VALUES WITH");
+
+/** Checks whether an expression is certainly true or false: `(s = 'low')`. */
+function isCondition(reader: StatementReader, from: number, to: number): boolean {
+  if (reader.is(from, "(") && reader.closing(from) === to - 1) {
+    return isCondition(reader, from + 1, to - 1);
+  }
+  return reader.find(CONDITIONS, from, to) >= 0 && reader.find(NO_CONDITIONS, from, to) < 0;
+}
+
+/**
+ * Checks whether a sort key is certainly no enum: it is a condition, or by its beginning, or by the
+ * results of CASE.
+ */
 function isOtherKey(reader: StatementReader, [from, to]: [number, number], names: Names): boolean {
+  if (isCondition(reader, from, to)) return true;
   if (!reader.is(from, "CASE")) return !isNumber(reader, from) && isOther(reader, from, names);
   for (let at = from; at < to; at++) {
     const isResult = reader.is(at, "THEN") || reader.is(at, "ELSE");

@@ -24,6 +24,7 @@ const SAFE = [
   "UPDATE t SET n = (SELECT max(n) FROM t) WHERE id > 0",
   "SELECT s FROM t ORDER BY array_position(ARRAY['low', 'medium', 'high'], s::text)",
   "SELECT s, count(*) AS c FROM t GROUP BY s HAVING count(*) > 2",
+  "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY (s = 'low') DESC, s IS NULL, NOT (s IN ('low')), n LIMIT 2)",
 ];
 
 for (const sql of SAFE) {
@@ -81,6 +82,10 @@ const REFUSED = [
   "UPDATE t SET n = 1 WHERE coalesce(s, 'low') < (CASE WHEN n > 1 THEN s ELSE 'high' END)",
   "INSERT INTO t SELECT id + 9, max(s), 1 FROM t GROUP BY id",
   "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY s LIMIT 2)",
+  "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY (s, s = 'low') LIMIT 2)",
+  "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY (SELECT s FROM t u WHERE u.id = t.id) LIMIT 2)",
+  "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY (CASE WHEN n = 1 THEN s ELSE 'high' END) LIMIT 2)",
+  "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY coalesce(s, 'low') LIMIT 2)",
   "WITH d (a, b) AS (SELECT id, s FROM t) DELETE FROM t USING d WHERE d.b > 'low'",
   "INSERT INTO t SELECT id + 9, b, n FROM (SELECT id, s b, n FROM t) d WHERE b > 'low'",
   "INSERT INTO t SELECT id + 9, n, 1 FROM (SELECT id, s n FROM t) d WHERE n > 'low'",
