@@ -45,32 +45,31 @@ export const dbMigrate: Command = {
     {
       name: "table-lock-timeout",
       value: "milliseconds",
-      description: "How long a statement waits for a lock on a table while readers and writers " +
-        "queue behind it, before it is tried again. Default: 2000.",
+      description:
+        "How long a statement waits for the lock of a table before it is tried again. Default: 2000.",
     },
     {
       name: "backfill-batch",
       value: "milliseconds",
-      description: "How long a transaction of a backfill should take: the number of its rows is " +
-        "adapted to that. Default: 200.",
+      description: "How long a transaction of a backfill should take. Default: 200.",
     },
     {
       name: "max-replication-lag",
       value: "milliseconds",
-      description: "How far a replica may be behind before a backfill waits for it. Default: 5000.",
+      description: "How far behind a replica may be before a backfill waits. Default: 5000.",
     },
     {
       name: "backfill-max-wait",
       value: "seconds",
-      description: "How long a backfill waits for replicas and locks before the run stops; the " +
-        "next run continues after the last batch. Default: 600.",
+      description:
+        "How long a backfill waits before the run stops; the next one continues. Default: 600.",
     },
     {
       name: "retain",
       value: "time",
-      description: "Keep the values of dropped columns, tables and sequences under another name " +
-        "for this time, such as 7d or 12h, so that db rollback can bring them back. Also drops " +
-        "what was kept for longer.",
+      description:
+        "Keep dropped values for db rollback, under another name, for a time such as 7d " +
+        "or 12h. Also drops what was kept for longer.",
     },
     SARIF_OPTION,
     YES_OPTION,

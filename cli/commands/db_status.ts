@@ -46,8 +46,8 @@ export const dbStatus: Command = {
     },
     {
       name: "objects",
-      description: "Also compare the tables, columns, rules and other objects with those of the " +
-        "applied migrations, and print the statements that mend them; exit with 1 if they differ.",
+      description: "Also compare the objects with those of the applied migrations, and print the " +
+        "statements that mend them; exit with 1 if they differ.",
     },
     ...migrationOptions(),
   ],

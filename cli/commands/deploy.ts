@@ -59,13 +59,12 @@ export const deploy: Command = {
     {
       name: "allow-breaking",
       description:
-        "Apply migrations that break statements of the running release; with --rollback: go back although\n" +
-        "the migrations since break statements of the release before.",
+        "Apply migrations that break statements of the running release, or with --rollback of the " +
+        "release before.",
     },
     {
       name: "generate-secrets",
-      description:
-        "Put random values for secrets that only your functions know and that have none.",
+      description: "Put random values for secrets without one that only your functions know.",
     },
     {
       name: "endpoint",

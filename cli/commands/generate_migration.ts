@@ -53,7 +53,7 @@ export const generateMigration: Command = {
       value: "names",
       description:
         "What to drop: notes,notes.body,notes_id_seq, or notes:notes_title_idx for an index, " +
-        "a constraint or an option of a view.",
+        "constraint or option of a view.",
     },
     {
       name: "keep",
@@ -63,8 +63,7 @@ export const generateMigration: Command = {
     {
       name: "expand",
       description:
-        "Keep the old names of renamed columns for the release that runs: triggers keep " +
-        "both columns equal until --drop of the old one in a later migration.",
+        "Keep the old columns of renames, with triggers that keep both equal, until --drop.",
     },
     { name: "check", description: "Write nothing; exit with 1 if a migration is missing." },
     { name: "dry-run", description: "Write nothing; print the migration." },

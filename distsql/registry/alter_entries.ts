@@ -10,10 +10,10 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "add-column-constraint",
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL, CHECK, UNIQUE or REFERENCES",
-    advice: "Made in steps: the column, its default, rows in batches, each constraint as NOT " +
-      "VALID and validated. NOT NULL fails for a table with rows and no default: declare " +
-      "one, or fill the column and set NOT NULL in a later migration. A volatile default " +
-      "gives each row a different value.",
+    advice: "Made in steps: column, default, rows in batches, constraints as NOT VALID and " +
+      "validated. NOT NULL without a default fails for a table with rows: declare one, or " +
+      "set NOT NULL in a later migration. A volatile default gives each row a different " +
+      "value.",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
     source: ["EMU"],
   },
@@ -47,10 +47,10 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, 
     id: "set-not-null",
     action: Recreate,
     title: "SET NOT NULL",
-    advice: "Becomes CHECK (column IS NOT NULL), added as NOT VALID and validated; " +
-      "pg_attribute.attnotnull stays false. Fails if a row has no value: fill the column " +
-      "first. runMigrations writes (column IS NOT NULL) IS TRUE, to tell it from your " +
-      "CHECKs.",
+    advice:
+      "Becomes a validated CHECK (column IS NOT NULL); pg_attribute.attnotnull stays false. " +
+      "Fails if a row has no value: fill the column first. runMigrations writes (column IS " +
+      "NOT NULL) IS TRUE, to tell it from your CHECKs.",
     since: "2026-08-03",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
     source: ["DSB", "PROBE"],

@@ -10,8 +10,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index
     id: "index-name-async",
     action: Rewrite,
     title: "An index named async",
-    advice: "Quoted, or it would be read as the keyword. ASYNC in upper case before ON is the " +
-      "keyword.",
+    advice: "Quoted. ASYNC in upper case before ON is the keyword.",
     source: ["CI"],
     evidence: "inferred",
   },

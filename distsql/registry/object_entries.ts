@@ -99,8 +99,9 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "do-block-unwrapped",
       action: Rewrite,
       title: "DO block around a single statement that ignores duplicate_object",
-      advice: "Taken out of the block; if the object exists, the server returns SQLSTATE 42710, " +
-        "42P07 or 42701, which runMigrations ignores.",
+      advice:
+        "Taken out of the block. runMigrations ignores SQLSTATE 42710, 42P07 and 42701 of the " +
+        "statement.",
       sqlState: "0A000",
       source: ["LINT"],
     },

@@ -12,7 +12,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, 
     title: "TRUNCATE",
     advice:
       "Written as DELETE, in batches over 3,000 rows, referencing tables first. Rejected if " +
-      "a table outside of the list references one of them, as in PostgreSQL.",
+      "a table outside of the list references one of them.",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
   },

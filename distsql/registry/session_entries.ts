@@ -51,11 +51,9 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     {
       id: "isolation-serializable",
       action: Error,
-      title: "SERIALIZABLE and snapshots of other transactions, by SET TRANSACTION, SET SESSION " +
-        "CHARACTERISTICS or a setting",
-      advice:
-        "The level is always REPEATABLE READ: lock the rows of a decision with SELECT … FOR " +
-        "UPDATE, and remove this.",
+      title: "SERIALIZABLE and snapshots of other transactions",
+      advice: "The level is always REPEATABLE READ: remove this, and lock the rows of a decision " +
+        "with SELECT … FOR UPDATE.",
       message: 'setting configuration parameter "TRANSACTION" not supported',
       source: ["EMU"],
     },
@@ -91,7 +89,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-unpaired",
       action: Error,
       title: "BEGIN or COMMIT of a migration without its counterpart",
-      advice: "Write both or neither: the runner begins and ends the transactions.",
+      advice: "Write both or neither.",
       source: ["EMU"],
       evidence: "inferred",
     },
@@ -107,7 +105,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
       id: "transaction-modes",
       action: Error,
       title: "BEGIN with an isolation level or READ ONLY, and COMMIT AND CHAIN, in a migration",
-      advice: "Remove them: the runner uses the server's defaults.",
+      advice: "Remove them.",
       source: ["EMU"],
       evidence: "inferred",
     },

@@ -168,9 +168,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     id: "type-enum-change",
     action: Error,
     title: "Changes of an enum that cannot be translated, with the option `enums`",
-    advice:
-      "First drop the objects that use the label or the type (view, index, CHECK, key), and " +
-      "create them again afterwards. What PostgreSQL rejects is rejected too.",
+    advice: "First drop the objects that use it (view, index, CHECK, key), and create them again " +
+      "afterwards.",
     source: ["EMU"],
     evidence: "inferred",
   },
