@@ -13,7 +13,7 @@ import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
-import { migrate, PHASES, runKilled, startKillingProxy } from "./killing_proxy.ts";
+import { executeAgain, migrate, PHASES, runKilled, startKillingProxy } from "./killing_proxy.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 20,000 jobs have run. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -63,7 +63,7 @@ async function readTotals(config: DatabaseConfig): Promise<Omit<Totals, "kills">
 /** Time passes: the leases of the dead end. */
 async function freeDead(config: DatabaseConfig): Promise<void> {
   const db = await getDrizzleClient(config);
-  await db.execute(sql`update trellis_jobs set due_at = now() where state = 'running'`);
+  await executeAgain(db, sql`update trellis_jobs set due_at = now() where state = 'running'`);
 }
 
 /** Finishes what the killed processes left, and checks it. */
@@ -80,7 +80,8 @@ async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
     );
     if (Number(n) === 0) break;
     // failed attempts wait for the next one
-    await db.execute(
+    await executeAgain(
+      db,
       sql`update trellis_jobs set due_at = now(), run_at = now() where state = 'queued'`,
     );
   }

@@ -1,4 +1,5 @@
-import type { DatabaseConfig } from "../../database/mod.ts";
+import type { SQL } from "drizzle-orm";
+import { type DatabaseConfig, type DrizzleClient, withDistSqlRetry } from "../../database/mod.ts";
 import { runMigrations } from "../../database/migrations/run.ts";
 import { startTcpProxy } from "../support/tcp_proxy.ts";
 
@@ -100,4 +101,9 @@ export async function runKilled(
   const { signal, stdout, stderr } = await child.output();
   const decoder = new TextDecoder();
   return { wasKilled: signal !== null, output: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+/** Runs a statement of the test, again while it conflicts with one that a killed process has sent. */
+export async function executeAgain(db: DrizzleClient, query: SQL): Promise<void> {
+  await withDistSqlRetry(async () => void await db.execute(query), { maxRetries: 20 });
 }

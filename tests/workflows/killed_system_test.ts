@@ -9,7 +9,13 @@ import {
 import { sql } from "../../database/orm.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { WORKFLOWS_MIGRATION_SQL } from "../../workflows/mod.ts";
-import { migrate, PHASES, runKilled, startKillingProxy } from "../jobs/killing_proxy.ts";
+import {
+  executeAgain,
+  migrate,
+  PHASES,
+  runKilled,
+  startKillingProxy,
+} from "../jobs/killing_proxy.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createRandom } from "../support/random.ts";
@@ -38,7 +44,8 @@ async function finishAndCheck(
   const db = await getDrizzleClient(config);
   for (let round = 0; round < 30; round++) {
     // time passes: the leases of the dead end, and failed attempts are due
-    await db.execute(
+    await executeAgain(
+      db,
       sql`update trellis_jobs set due_at = now(), run_at = now() where finished_at is null
       and payload not like '%remove%' and run_at < now() + interval '1 hour'`,
     );
@@ -102,7 +109,8 @@ async function killEverywhere(
       );
       if (wasKilled) kills++;
       if (!isFull) continue;
-      await db.execute(
+      await executeAgain(
+        db,
         sql`update trellis_jobs set due_at = now() where state = 'running' and finished_at is null`,
       );
       started = (await executeRows(db, sql`select id from orders`)).length;
