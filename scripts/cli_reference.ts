@@ -48,12 +48,18 @@ const SHARED_OPTIONS = ALL_OPTIONS.filter((option, at) =>
 const isShared = (option: CommandOption): boolean =>
   SHARED_OPTIONS.some((shared) => isSame(shared, option));
 
+/** Groups of commands that all select a database. */
+const DATABASE_GROUPS = ["jobs", "workflows"].filter((group) =>
+  COMMANDS.filter(({ name }) => name.startsWith(`${group} `))
+    .every(({ options }) => options.some(selectsDatabase))
+);
+
 /** Describes the arguments and options of one command, or returns the empty string. */
-function renderOptions({ args = [], options }: Command): string {
+function renderOptions({ name, args = [], options }: Command): string {
   const selecting = options.filter(selectsDatabase);
   const isPair = selecting.some(({ name }) => !DATABASE_NAMES.has(name));
   const shared = options.filter(isShared).map((option) => `\`--${option.name}\``);
-  if (selecting.length > 0) {
+  if (selecting.length > 0 && !DATABASE_GROUPS.includes(name.split(" ")[0])) {
     shared.push(
       `${isPair ? "`--from-…` and `--to-…` with the " : ""}[database options](#database-options)`,
     );
@@ -91,6 +97,10 @@ Every command has the first four of these options, and others where they are nam
 
 ${optionList(optionRows([...COMMON_OPTIONS, ...SHARED_OPTIONS]))}
 ### Database options
+
+All commands of ${
+  DATABASE_GROUPS.map((group) => `\`${group}\``).join(" and ")
+} have these options, and others where they are named.
 
 ${optionList(optionRows(DATABASE_OPTIONS))}
 ${sections.join("\n")}`;

@@ -94,7 +94,7 @@ With \`Accept: application/problem+json\` it is an RFC 9457 problem: \`type\`, \
 \`correlationId\`, \`errors\`. From status 500 on \`message\` is the status phrase.
 
 | code | status | class | when |
-| --- | --- | --- | --- |
+|---|---|---|---|
 ${rows.join("\n")}
 
 The classes are exported by \`@trellis/fn/errors\`. See the [guide](../guides/errors.md).
