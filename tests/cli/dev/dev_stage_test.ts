@@ -84,13 +84,15 @@ export const handler = defineQueueHandler()(() => {});
   async function invoke(): Promise<unknown> {
     const folder = join(project.root, ".aws", String(++packages));
     await writeFiles(folder, unzipSync(fn.code));
+    const names = ["HOME", "PATH", "DENO_DIR"];
+    const known = names.map((name) => [name, Deno.env.get(name)]).filter(([, value]) => value);
     const child = new Deno.Command(Deno.execPath(), {
       args: ["eval", "--no-check", "--config", CONFIG, PROGRAM].concat(
         pathToFileURL(join(folder, "index.mjs")).href,
         JSON.stringify(createRestApiEvent({ method: "GET", path: "/plain" })),
       ),
       clearEnv: true,
-      env: { ...role, HOME: Deno.env.get("HOME")!, PATH: Deno.env.get("PATH")!, NO_COLOR: "1" },
+      env: { ...role, ...Object.fromEntries(known), NO_COLOR: "1" },
     });
     const { stdout, stderr } = await child.output();
     const text = new TextDecoder().decode(stdout);
