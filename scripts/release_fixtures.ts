@@ -15,7 +15,7 @@ import type { DatabaseConfig } from "../database/config/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { sql } from "../database/orm.ts";
 import { setLogOutput } from "../observability/output.ts";
-import { startDistSqlServer } from "../distsql/server/server.ts";
+import { withDistSqlServer } from "../tests/support/distsql_server.ts";
 import { startPostgres, type TestPostgres } from "../tests/support/postgres.ts";
 import { dumpDatabase } from "./dump_database.ts";
 
@@ -107,20 +107,10 @@ async function writeServerless(postgres: TestPostgres): Promise<string> {
 
 async function writeDistSql(postgres: TestPostgres): Promise<string> {
   const url = await postgres.createDatabase("distsql");
-  const server = await startDistSqlServer({ backend: { url } });
-  Deno.env.set("AWS_ACCESS_KEY_ID", server.principal.accessKeyId);
-  Deno.env.set("AWS_SECRET_ACCESS_KEY", server.principal.secretAccessKey);
-  const database: DatabaseConfig = {
-    provider: "distsql",
-    endpoint: `localhost:${server.port}`,
-    region: server.region,
-    isAdmin: true,
-    ca: server.ca,
-    instrument: false,
-  };
-  const token = await fill(database);
-  await closeDrizzleClient(database);
-  await server.stop();
+  let token!: string;
+  await withDistSqlServer({ backend: { url } }, async (config) => {
+    token = await fill(config);
+  });
   await write("distsql", { provider: "serverless-pg", connectionString: url, instrument: false });
   return token;
 }

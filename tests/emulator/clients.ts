@@ -8,7 +8,7 @@ import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
 import { SUBSCRIPTION_MIGRATION_SQL } from "../../realtime/migration.ts";
 import { compareGrants } from "./grants.ts";
 import { listProjectFiles, renderHealth, STATES } from "./project.ts";
-import { deployFirst, testOnEmulator, until } from "./suite.ts";
+import { checkPlanIsEmpty, deployFirst, destroyStage, testOnEmulator, until } from "./suite.ts";
 
 /** As in `deployment.ts`, what Lambda itself does with a role; and the right without which S3 answers 403 for a missing object. */
 const UNUSED: readonly string[] = [
@@ -23,7 +23,7 @@ const UNUSED: readonly string[] = [
 testOnEmulator(
   "clients get messages, upload files, are written to, and read an answer in parts",
   async (suite) => {
-    const { emulator, send, step, trellis } = suite;
+    const { emulator, send, step } = suite;
     let api = "";
     let outputs: Readonly<Record<string, { readonly value: unknown }>> = {};
     const post = async (path: string, status: number, body: unknown) => {
@@ -182,16 +182,9 @@ testOnEmulator(
       assertEquals(unused, UNUSED);
     });
 
-    await step("a second plan is empty", async () => {
-      const { code, text } = await trellis("deploy --stage dev --plan");
-      assertEquals(code, 0, text);
-      assertStringIncludes(text, "done plan: no changes");
-    });
+    await step("a second plan is empty", () => checkPlanIsEmpty(suite));
 
-    await step("destroy ends all of it", async () => {
-      const { code, text } = await trellis("destroy --stage dev --confirm dev");
-      assertEquals(code, 0, text);
-    });
+    await step("destroy ends all of it", () => destroyStage(suite));
   },
   {
     isLong: true,

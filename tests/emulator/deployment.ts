@@ -7,7 +7,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "node:path";
 import { compareGrants } from "./grants.ts";
 import { renderHealth, STATES } from "./project.ts";
-import { testOnEmulator, until } from "./suite.ts";
+import { checkPlanIsEmpty, testOnEmulator, until } from "./suite.ts";
 
 /** Actions of functions' roles that Lambda itself uses, and that the emulator does not check; docs/security.md has the reasons. */
 const UNUSED: readonly string[] = [
@@ -96,11 +96,7 @@ testOnEmulator("a project deploys, answers, changes, goes back and ends", async 
     assert(isThere(await until(listTitles, isThere)));
   });
 
-  await step("a second plan is empty", async () => {
-    const { code, text } = await trellis("deploy --stage dev --plan");
-    assertEquals(code, 0, text);
-    assertStringIncludes(text, "done plan: no changes");
-  });
+  await step("a second plan is empty", () => checkPlanIsEmpty(suite));
 
   await step("a migration that breaks the running release is refused", async () => {
     const file = join(root, "migrations/0002_name.sql");

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { createRandom } from "../support/random.ts";
 import { testSeed } from "../support/seed.ts";
 import { renderHealth } from "./project.ts";
-import { deployFirst, type Suite, testOnEmulator } from "./suite.ts";
+import {
+  checkPlanIsEmpty,
+  deployFirst,
+  destroyStage,
+  type Suite,
+  testOnEmulator,
+} from "./suite.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills sessions at more moments. */
 const KILLS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20 : 3;
@@ -100,14 +106,7 @@ testOnEmulator("calls of a stage run here, and a kill leaves its deployed code",
     assertEquals(await readRelease(), "first");
   });
 
-  await step("a plan is empty", async () => {
-    const { code, text } = await trellis("deploy --stage dev --plan");
-    assertEquals(code, 0, text);
-    assertStringIncludes(text, "done plan: no changes");
-  });
+  await step("a plan is empty", () => checkPlanIsEmpty(suite));
 
-  await step("destroy leaves nothing", async () => {
-    const { code, text } = await trellis("destroy --stage dev --confirm dev");
-    assertEquals(code, 0, text);
-  });
+  await step("destroy leaves nothing", () => destroyStage(suite));
 });

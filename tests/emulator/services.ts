@@ -2,9 +2,9 @@
  * Functions with services of AWS beside the database, on an emulator of AWS: idempotency records and a change stream of
  * DynamoDB, provisioned concurrency, and secrets that change while requests run.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { listProjectFiles, renderHealth } from "./project.ts";
-import { deployFirst, testOnEmulator, until } from "./suite.ts";
+import { checkPlanIsEmpty, deployFirst, destroyStage, testOnEmulator, until } from "./suite.ts";
 
 testOnEmulator(
   "functions use records, change streams, provisioned concurrency and rotated secrets",
@@ -84,16 +84,9 @@ testOnEmulator(
       assertEquals(await emulator.listDenied(), []);
     });
 
-    await step("a second plan is empty", async () => {
-      const { code, text } = await trellis("deploy --stage dev --plan");
-      assertEquals(code, 0, text);
-      assertStringIncludes(text, "done plan: no changes");
-    });
+    await step("a second plan is empty", () => checkPlanIsEmpty(suite));
 
-    await step("destroy ends all of it", async () => {
-      const { code, text } = await trellis("destroy --stage dev --confirm dev");
-      assertEquals(code, 0, text);
-    });
+    await step("destroy ends all of it", () => destroyStage(suite));
   },
   {
     isLong: true,

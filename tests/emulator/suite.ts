@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -136,6 +136,19 @@ export async function deployFirst({ trellis, databaseUrl }: Suite): Promise<stri
   }
   assertEquals(deployed.code, 0, deployed.text);
   return /API: (\S+)/.exec(deployed.text)![1];
+}
+
+/** Checks that a plan has nothing to do. */
+export async function checkPlanIsEmpty({ trellis }: Suite): Promise<void> {
+  const { code, text } = await trellis("deploy --stage dev --plan");
+  assertEquals(code, 0, text);
+  assertStringIncludes(text, "done plan: no changes");
+}
+
+/** Destroys the stage. */
+export async function destroyStage({ trellis }: Suite): Promise<void> {
+  const { code, text } = await trellis("destroy --stage dev --confirm dev");
+  assertEquals(code, 0, text);
 }
 
 /** Lines of the emulator's log that are printed after a failure. */

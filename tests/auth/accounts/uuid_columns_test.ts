@@ -3,7 +3,7 @@ import { magicLink } from "better-auth/plugins/magic-link";
 import { eq, getTableName, inArray } from "drizzle-orm";
 import { createAuth } from "../../../auth/accounts/instance.ts";
 import { AUTH_SCHEMA_MAPPING, authVerification } from "../../../auth/tables/schema.ts";
-import { acceptTextAsUuid, toUuid } from "../../../auth/accounts/better_auth.ts";
+import { acceptTextAsUuid, toUuid } from "../../../auth/accounts/uuid_columns.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 
 Deno.test("toUuid() keeps a UUID and derives version 8 from any other text", () => {

@@ -1,18 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { passkey } from "@better-auth/passkey";
-import {
-  admin,
-  anonymous,
-  emailOTP,
-  genericOAuth,
-  organization,
-  twoFactor,
-  username,
-} from "better-auth/plugins";
+import { admin, anonymous, emailOTP, organization, twoFactor, username } from "better-auth/plugins";
 import type { AuthConfig } from "../../../auth/config/config.ts";
 import { getTotp } from "./credential_flows.ts";
 import { startLocalProvider } from "./local_provider.ts";
-import { followToCallback } from "./oauth_flows.ts";
+import { followToCallback, signInWith } from "./oauth_flows.ts";
 import {
   type Answer,
   BASE_URL,
@@ -107,15 +99,7 @@ export async function walkLinkedAccounts(lab: PluginLab): Promise<void> {
   await using provider = await startLocalProvider();
   const browser = openBrowser(lab, {
     account: { accountLinking: { enabled: true, trustedProviders: ["intranet"] } },
-    plugins: [genericOAuth({
-      config: [{
-        providerId: "intranet",
-        clientId: "shop",
-        clientSecret: "secret",
-        discoveryUrl: `${provider.issuer}/.well-known/openid-configuration`,
-        scopes: ["openid", "email"],
-      }],
-    })],
+    plugins: [signInWith(provider)],
   });
   const email = newEmail("linked");
   provider.claims = { sub: crypto.randomUUID(), email, email_verified: true, name: "Ada" };

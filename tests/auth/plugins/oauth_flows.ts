@@ -5,7 +5,7 @@ import { sso } from "@better-auth/sso";
 import { deviceAuthorization, genericOAuth, jwt, oAuthProxy } from "better-auth/plugins";
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
-import { startLocalProvider } from "./local_provider.ts";
+import { type LocalProvider, startLocalProvider } from "./local_provider.ts";
 import { BASE_URL, type Browser, newEmail, openBrowser, type PluginLab } from "./plugin_lab.ts";
 
 /** Follows the redirect to the provider and back to the callback. */
@@ -15,18 +15,23 @@ export async function followToCallback(browser: Browser, url: string): Promise<R
   return await browser.fetch(authorized.headers.get("location")!, { redirect: "manual" });
 }
 
+/** Returns the plugin that signs in with a provider, as `intranet`. */
+export function signInWith({ issuer }: LocalProvider) {
+  return genericOAuth({
+    config: [{
+      providerId: "intranet",
+      clientId: "shop",
+      clientSecret: "secret",
+      discoveryUrl: `${issuer}/.well-known/openid-configuration`,
+      scopes: ["openid", "email"],
+    }],
+  });
+}
+
 export async function walkGenericOAuth(lab: PluginLab): Promise<void> {
   await using provider = await startLocalProvider();
   const browser = openBrowser(lab, {
-    plugins: [genericOAuth({
-      config: [{
-        providerId: "intranet",
-        clientId: "shop",
-        clientSecret: "secret",
-        discoveryUrl: `${provider.issuer}/.well-known/openid-configuration`,
-        scopes: ["openid", "email"],
-      }],
-    })],
+    plugins: [signInWith(provider)],
   });
   const email = newEmail("generic");
   provider.claims = { sub: crypto.randomUUID(), email, email_verified: true, name: "Ada" };
