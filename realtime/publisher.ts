@@ -45,6 +45,7 @@ export interface Publisher {
    * @returns False if the connection has ended; it is then removed.
    * @throws {PayloadTooLargeError} If the message has more than 128 KB.
    * @throws {TypeError} If the message cannot be serialised as JSON.
+   * @throws {ConfigurationError} If the package or the endpoint is missing: nothing can be sent.
    */
   send(connectionId: string, message: unknown): Promise<boolean>;
   /**
@@ -54,6 +55,7 @@ export interface Publisher {
    * @param message A string is sent unchanged, other values as JSON.
    * @throws {PayloadTooLargeError} If the message has more than 128 KB.
    * @throws {TypeError} If the message cannot be serialised as JSON.
+   * @throws {ConfigurationError} If the package or the endpoint is missing: nothing can be sent.
    */
   publish(topic: string, message: unknown): Promise<PublishResult>;
 }
