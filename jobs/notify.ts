@@ -10,7 +10,7 @@ export const JOBS_CHANNEL = "trellis_jobs";
 type OnJobs = (delaySeconds: number) => void;
 
 /** Workers of this process that listen. */
-const listening: Set<OnJobs> = new Set();
+const wakers: Set<OnJobs> = new Set();
 
 /**
  * Creates the delivery for servers: each insert of jobs notifies the workers of all processes in its own
@@ -51,20 +51,19 @@ export function createNotifyDelivery(): JobDelivery {
     notifies: true,
     // also the next attempts of this process's own jobs, which no insert announces
     deliver(jobs): Promise<void> {
-      for (const { delaySeconds } of jobs) for (const onJobs of listening) onJobs(delaySeconds);
+      for (const { delaySeconds } of jobs) for (const onJobs of wakers) onJobs(delaySeconds);
       return Promise.resolve();
     },
   };
 }
 
-/** Driver that receives notifications, such as postgres.js and PGlite. */
+/** Client that receives notifications: the pool of provider `postgres`, or PGlite. */
 interface Listenable {
-  listen(
-    channel: string,
-    onNotify: (payload: string) => void,
-    onEnd: () => void,
-  ): Promise<() => Promise<void>>;
+  listen(channel: string, onNotify: (payload: string) => void): Promise<Listening>;
 }
+
+/** Ends the listening. The connection of a pool can also end by itself; PGlite has none. */
+type Listening = (() => Promise<void>) & { readonly ended?: Promise<void> };
 
 function isListenable(client: unknown): client is Listenable {
   return typeof (client as Partial<Listenable> | undefined)?.listen === "function";
@@ -97,10 +96,12 @@ export class JobListener {
     try {
       const { $client } = await this.#getDb() as { $client?: unknown };
       if (!isListenable($client)) throw new Error("The provider has no LISTEN");
-      this.#close = await runOutsideInvocation(() =>
-        $client.listen(JOBS_CHANNEL, (payload) => this.#onJobs(Number(payload)), () => this.#lose())
+      const listening = await runOutsideInvocation(() =>
+        $client.listen(JOBS_CHANNEL, (payload) => this.#onJobs(Number(payload)))
       );
-      listening.add(this.#onJobs);
+      listening.ended?.then(() => this.#lose());
+      this.#close = listening;
+      wakers.add(this.#onJobs);
       this.#hasWarned = false;
     } catch (error) {
       if (!this.#hasWarned) {
@@ -119,7 +120,7 @@ export class JobListener {
 
   /** Closes the connection. */
   async close(): Promise<void> {
-    listening.delete(this.#onJobs);
+    wakers.delete(this.#onJobs);
     const close = this.#close;
     this.#close = undefined;
     await close?.();

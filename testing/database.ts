@@ -26,6 +26,8 @@ export interface TestDatabase<TSchema extends Record<string, unknown>> {
   readonly db: DrizzleClient<TSchema>;
   /** Closes the database and discards its data. */
   close(): Promise<void>;
+  /** Closes the database at the end of a block with `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -45,9 +47,8 @@ export interface TestDatabase<TSchema extends Record<string, unknown>> {
  * import { createTestDatabase } from "@trellis/fn/testing";
  * import { sql } from "@trellis/fn/database/orm";
  *
- * const database = await createTestDatabase();
+ * await using database = await createTestDatabase();
  * await database.db.execute(sql`create table notes (id int)`);
- * await database.close();
  * ```
  */
 export async function createTestDatabase<

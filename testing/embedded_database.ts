@@ -33,14 +33,11 @@ export async function openTestDatabase<TSchema extends Record<string, unknown>>(
       : await loadMigrated(migrationsFolder, config);
     // opens nothing if the database was just migrated
     const db = await openFrom(snapshot, () => getDrizzleClient<TSchema>(config));
-    return {
-      config,
-      db,
-      async close() {
-        await closeDrizzleClient(config);
-        open.delete(connectionString);
-      },
+    const close = async () => {
+      await closeDrizzleClient(config);
+      open.delete(connectionString);
     };
+    return { config, db, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     open.delete(connectionString);
     throw error;

@@ -122,14 +122,14 @@ export class PostgresPool {
    *
    * @param channel Name of the channel.
    * @param onNotify Called with the payload of each notification.
-   * @param onEnd Called when the connection ends.
-   * @returns Closes the connection.
+   * @returns Closes the connection. Its promise `ended` resolves when the connection has ended.
    */
   async listen(
     channel: string,
     onNotify: (payload: string) => void,
-    onEnd: () => void,
-  ): Promise<() => Promise<void>> {
+  ): Promise<(() => Promise<void>) & { readonly ended: Promise<void> }> {
+    let onEnd = () => {};
+    const ended = new Promise<void>((resolve) => onEnd = resolve);
     const options = {
       ...this.#options,
       max: 1,
@@ -143,7 +143,7 @@ export class PostgresPool {
       await pool.close();
       throw error;
     }
-    return () => pool.close();
+    return Object.assign(() => pool.close(), { ended });
   }
 
   /** Closes all connections, after the running statements. */

@@ -10,6 +10,7 @@ import {
 import { sql } from "../../database/orm.ts";
 import { configureJobs, createJobWorker, createNotifyDelivery, defineJob } from "../../jobs/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
+import { createTestDatabase } from "../../testing/mod.ts";
 import { getDirectConfig, startPostgres } from "../support/postgres.ts";
 import { createJobsTable } from "./jobs_database.ts";
 
@@ -92,6 +93,25 @@ Deno.test("start() runs a job of another client, a delayed one and the next atte
   });
   assertEquals((await runs.until(4)).toSorted(), ["at once 1", "fails 1", "fails 2", "later 1"]);
   await worker.stop();
+});
+
+Deno.test("start() begins a job at once on the embedded database", async () => {
+  const { db: embedded, close } = await createTestDatabase();
+  await createJobsTable(embedded);
+  const runs = createRuns<string>();
+  const job = defineJob({ name: "index", schema: z.string() })(({ payload }) => runs.add(payload));
+  const worker = createJobWorker({ getDb: () => embedded, jobs: [job], ...QUIET });
+  const { lines } = await captureLogs(async () => {
+    worker.start(NEVER);
+    await job.enqueue(embedded, "first");
+    await runs.until(1);
+    // the worker sees nothing due, and listens
+    await job.enqueue(embedded, "at once", { delaySeconds: 0.1 });
+    assertEquals(await runs.until(2), ["first", "at once"]);
+    await worker.stop();
+  });
+  assertEquals(lines.filter(({ level }) => level === "WARN"), []);
+  await close();
 });
 
 Deno.test("start() listens again when its connection was cut", async () => {

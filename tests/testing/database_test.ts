@@ -50,19 +50,16 @@ Deno.test("createTestDatabase() opens an address again for the next test, and re
     // what a function reads from its environment when it is imported
     const config = { provider: "embedded-pg", connectionString, schema: { notes } } as const;
     for (let round = 0; round < 2; round++) {
-      const database = await createTestDatabase({ migrationsFolder, connectionString });
-      try {
-        const db = await getDrizzleClient(config);
-        assertEquals(await db.select().from(notes), [{ title: "first" }]);
-        await db.insert(notes).values({ title: "second" });
-        await assertRejects(
-          () => createTestDatabase({ migrationsFolder, connectionString }),
-          ConfigurationError,
-          "A test database is open at memory://one-address: close it first",
-        );
-      } finally {
-        await database.close();
-      }
+      // closed at the end of the block
+      await using _database = await createTestDatabase({ migrationsFolder, connectionString });
+      const db = await getDrizzleClient(config);
+      assertEquals(await db.select().from(notes), [{ title: "first" }]);
+      await db.insert(notes).values({ title: "second" });
+      await assertRejects(
+        () => createTestDatabase({ migrationsFolder, connectionString }),
+        ConfigurationError,
+        "A test database is open at memory://one-address: close it first",
+      );
     }
     await assertRejects(
       () => createTestDatabase({ connectionString: "postgres://db.example/app" }),
