@@ -203,16 +203,13 @@ export class DrizzleClients {
  * @param fields The fields that drizzle selected.
  * @returns The mapping.
  */
-export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
+export function mapToFields(
+  fields: SelectedFieldsOrdered,
+): Extract<RowMapping, { kind: "fields" }> {
   const cells = fields.map(({ path, field }) =>
     toCell(path, withSafeDecoder(field as SelectedField))
   );
   return { kind: "fields", cells };
-}
-
-/** Returns the cells of the fields that drizzle selected. */
-export function toCells(fields: SelectedFieldsOrdered): Cell[] {
-  return fields.map(({ path, field }) => toCell(path, field as SelectedField));
 }
 
 function toCell(path: readonly string[], field: SelectedField): Cell {

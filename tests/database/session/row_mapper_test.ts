@@ -14,7 +14,7 @@ import {
 } from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { mapRow } from "../../../database/session/row_mapper.ts";
-import { toCells } from "../../../database/session/client.ts";
+import { mapToFields } from "../../../database/session/client.ts";
 import { testSeed } from "../../support/seed.ts";
 import { isDrizzleOne } from "../../../database/session/drizzle_version.ts";
 
@@ -102,8 +102,12 @@ Deno.test("mapRow() returns the objects of drizzle's mapResultRow for generated 
       const row = fields.map(({ field }, at) =>
         nulls[at] ? null : TEXTS[(field as Column).columnType] ?? "5"
       );
+      // drizzle parses the text of a json column itself
+      const parsed = row.map((value, at) =>
+        (fields[at].field as Column).columnType === "PgJsonb" ? JSON.parse(String(value)) : value
+      );
       assertEquals(
-        mapRow(toCells(selected), row, notNullable),
+        mapRow(mapToFields(selected).cells, parsed, notNullable),
         mapResultRow(selected, row, notNullable) as Record<string, unknown>,
       );
     }),
@@ -116,7 +120,7 @@ Deno.test("mapRow() keeps a field whose name is a property of all objects", () =
     { path: ["constructor", "id"], field: tables[0].id },
     { path: ["constructor", "title"], field: tables[0].title },
   ];
-  assertEquals(mapRow(toCells(fields), [1, "x"], undefined), {
+  assertEquals(mapRow(mapToFields(fields).cells, [1, "x"], undefined), {
     constructor: { id: 1, title: "x" },
   } as never);
 });
