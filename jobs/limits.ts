@@ -72,7 +72,7 @@ interface ProbedRow extends Record<string, unknown> {
   name: string;
   running: number | string;
   wait_ms: number | string | null;
-  is_ready: boolean | string;
+  is_ready: boolean;
 }
 
 /** Jobs of a name that have become due and are moved at once. */
@@ -307,7 +307,7 @@ export async function probeLimited(
 ): Promise<ProbedName[]> {
   const limits = new Map(names.map(({ name, limit }) => [name, limit]));
   const rows = await runSqlRows<ProbedRow>(db, buildProbe(names, clock, plan));
-  return rows.filter(({ is_ready }) => is_ready === true || is_ready === "t").map((row) => {
+  return rows.filter(({ is_ready }) => is_ready).map((row) => {
     const { concurrency = Infinity, rate } = limits.get(row.name)!;
     return {
       name: row.name,

@@ -16,8 +16,9 @@ import {
   selectDue,
   type SoughtName,
 } from "./claim.ts";
+import { insertJobs } from "./enqueue.ts";
 import type { JobCounts } from "./job_lanes.ts";
-import { JOB_SHARDS } from "./job_row.ts";
+import { createJobRow, JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { explainTable, sqlNow } from "./job_sql.ts";
@@ -216,8 +217,13 @@ async function enqueueLast(db: DrizzleClient, schedule: JobSchedule, now: Date):
   const { scheduleName, job, catchUpSeconds } = schedule;
   const last = await schedule.findLast(now);
   if (last === undefined || now.getTime() - last.getTime() > catchUpSeconds * 1000) return;
-  const key = `schedule ${scheduleName} ${last.toISOString()}`;
-  await job.enqueue(db, schedule.getPayload(last), { key });
+  const { jobName, schema, settings } = job;
+  const row = await createJobRow(jobName, schema, schedule.getPayload(last), {
+    key: `schedule ${scheduleName} ${last.toISOString()}`,
+    // each relay enqueues the time until the next one: once it has run it must not run again
+    settings: { ...settings, unique: undefined },
+  });
+  await insertJobs(db, [row]);
 }
 
 /**
