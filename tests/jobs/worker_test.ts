@@ -618,6 +618,7 @@ Deno.test("start() keeps its lanes when the next job of a group could not be lea
       await worker.stop();
     });
     assertEquals(most, 2);
+    assertThrows(() => worker.start(), ConfigurationError, "started once");
   });
 });
 
