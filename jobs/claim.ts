@@ -116,8 +116,6 @@ export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
 export interface DueOptions {
   /** Shard to begin with. */
   readonly first: number;
-  /** True for the shards before it. */
-  readonly before: boolean;
   /** Maximum number of jobs. */
   readonly limit: number;
   /** Clock of a test. */
@@ -129,15 +127,10 @@ const LIMITED: readonly number[] = Object.values(LIMITED_SHARDS).flatMap((byPrio
   Object.values(byPriority)
 );
 
-/**
- * Lists the shards of a high priority and those from `first`, or those before it, of a low priority and of jobs with a limit. From
- * 0 on they are all shards.
- */
-export function listShards(first: number, before: boolean): number[] {
+/** Lists all shards by priority, and those of a normal priority from `first` on. */
+export function listShards(first: number): number[] {
   const { high, normal, low } = SHARDS;
-  return before
-    ? [...normal.slice(0, first), ...low, ...LIMITED]
-    : [...high, ...normal.slice(first), ...(first === 0 ? [...low, ...LIMITED] : [])];
+  return [...high, ...normal.slice(first), ...normal.slice(0, first), ...low, ...LIMITED];
 }
 
 /**
@@ -186,15 +179,15 @@ export function selectPlaces(
  * Builds the statement that locks due jobs, those of the first shards first.
  *
  * @param names The names.
- * @param options Shards, limit and clock.
+ * @param options First shard, limit and clock.
  * @param condition A further condition.
  */
 export function selectDue(
   names: readonly SoughtName[],
-  { first, before, ...options }: DueOptions,
+  { first, ...options }: DueOptions,
   condition: PlainSql,
 ): PlainSql {
-  return selectPlaces(names, listShards(first, before), options, condition);
+  return selectPlaces(names, listShards(first), options, condition);
 }
 
 /** Builds the condition that a job has no group, or is the next one of it. */
@@ -206,16 +199,16 @@ export function mayLease(withGroups: boolean): PlainSql {
  * Builds the statement that locks due jobs of a worker which may run: a relay is due to hand over a job with a long delay
  * before its time.
  *
- * @param due Shards.
+ * @param first Shard to begin with.
  * @param options The worker's jobs, and the limit.
  */
 export function selectRunnable(
-  due: Pick<DueOptions, "first" | "before">,
+  first: number,
   { names, limit, clock, withGroups, isFresh = false }: ClaimOptions,
 ): PlainSql {
   const isFirst = isFresh ? sql`and j."fence" = 0` : sql``;
   const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)} ${isFirst}`;
-  return selectDue(names, { ...due, limit, clock }, condition);
+  return selectDue(names, { first, limit, clock }, condition);
 }
 
 /** Builds the condition that a job may run now and is not leased. */
@@ -301,6 +294,11 @@ function getLeaseSeconds(jobs: readonly AnyJob[]): PlainSql {
     sql`when ${jobName} then ${settings.timeoutMs / 1000 + LEASE_MARGIN_SECONDS}::float8`
   );
   return sql`case t."name" ${joinSql(cases, " ")} end`;
+}
+
+/** Returns the time of a lease in milliseconds since 1970. */
+export function getLeasedMs({ enqueued_ms, age_ms }: ClaimedRow): number {
+  return Number(enqueued_ms) + Number(age_ms);
 }
 
 /** Reads a row of {@link buildClaim}. */

@@ -31,6 +31,8 @@ export interface EndOptions {
   readonly random: () => number;
   /** True to add metrics. */
   readonly metrics: boolean;
+  /** True if other jobs had the same attempt: which of them made it fail is not known until each runs alone. */
+  readonly isBatch: boolean;
 }
 
 const MAX_ERROR = 1000;
@@ -56,14 +58,14 @@ export async function recordFailure(
   job: AnyJob,
   leased: LeasedJob,
   error: unknown,
-  { getDb, clock, random, metrics }: EndOptions,
+  { getDb, clock, random, metrics, isBatch }: EndOptions,
 ): Promise<AttemptOutcome> {
   if (error instanceof JobLeaseLostError) return "lost";
   const { maxAttempts, baseDelayMs, maxDelayMs } = job.settings;
   const isMisfit = hasCause(error, JobMisfitError);
   const isFree = hasCause(error, JobBusyError) || isMisfit && leased.ageMs < RELEASE_MS;
-  const isDead = !isFree &&
-    (leased.attempts >= maxAttempts || isMisfit || hasCause(error, PermanentJobError));
+  const isPermanent = !isBatch && (isMisfit || hasCause(error, PermanentJobError));
+  const isDead = !isFree && (leased.attempts >= maxAttempts || isPermanent);
   if (isDead && job.giveUp !== undefined) {
     const { payload } = leased;
     try {

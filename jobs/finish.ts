@@ -74,7 +74,7 @@ export interface NextAttempt {
 }
 
 /**
- * Builds the statement that schedules the next attempt.
+ * Builds the statement that schedules the next attempt: with the new payload and time if the job was replaced while it ran.
  *
  * @param lease The lease.
  * @param next The next attempt.
@@ -85,9 +85,10 @@ export function buildRetry(
   { delaySeconds, error, isFree = false }: NextAttempt,
   clock: Clock | undefined,
 ): PlainSql {
-  return sql`update "trellis_jobs" set "state" = 'queued', "run_at" = ${
-    sqlIn(clock, delaySeconds)
-  }, "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds, true))}, "last_error" = ${error},
+  return sql`update "trellis_jobs" set "state" = 'queued',
+  "run_at" = greatest("next_run_at", ${sqlIn(clock, delaySeconds)}),
+  "due_at" = greatest("next_run_at", ${sqlIn(clock, getDueSeconds(delaySeconds, true))}),
+  "last_error" = ${error},
   "payload" = coalesce("next_payload", "payload"), "next_payload" = null, "next_run_at" = null,
   "attempts" = "attempts" - ${isFree ? 1 : 0}::int where ${holdsLease(lease)} returning "id"`;
 }

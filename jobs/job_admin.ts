@@ -84,7 +84,7 @@ interface DetailsRow extends Record<string, unknown> {
   correlation_id: string | null;
   progress: number | string | null;
   limit_key: string | null;
-  is_due: boolean | string;
+  is_due: boolean;
   payload?: string;
   result?: string | null;
 }
@@ -293,7 +293,8 @@ export async function cancelJobs(
   return await change(
     db,
     ids,
-    sql`update "trellis_jobs" set "state" = 'cancelled', "finished_at" = ${now}, "due_at" = ${now} + ${KEPT}
+    sql`update "trellis_jobs" set "state" = 'cancelled', "finished_at" = ${now}, "due_at" = ${now} + ${KEPT},
+      "next_payload" = null, "next_run_at" = null
       where ("state" in ('queued', 'dead') or ${isRunning})`,
   );
 }
@@ -366,7 +367,7 @@ async function readAllDetails(
   rows: readonly DetailsRow[],
 ): Promise<JobDetails[]> {
   const mayWait = (row: DetailsRow) =>
-    row.limit_key !== null && row.state === "queued" && (row.is_due === true || row.is_due === "t");
+    row.limit_key !== null && row.state === "queued" && row.is_due;
   const full = rows.some(mayWait) ? await readFullLimits(db, findTestClock()) : NO_LIMITS;
   return rows.map((row) =>
     readDetails(

@@ -88,7 +88,6 @@ export class JobClaimer {
   /** Jobs without a limit. */
   readonly #free: readonly AnyJob[];
   readonly #limited: readonly AnyJob[];
-  #foundNone = false;
   #names: Promise<SoughtName[]> | undefined;
   #limitedNames: Promise<LimitedName[]> | undefined;
 
@@ -120,21 +119,15 @@ export class JobClaimer {
   }
 
   /**
-   * Leases due jobs without a limit. Begins at a shard by chance, so that workers rarely compete; at the first one if there
-   * were none the last time, so that a look at an idle table is one statement. Begins at a name by chance, so that
-   * none waits for the end of a long queue of another.
+   * Leases due jobs without a limit. Begins at a shard by chance, so that workers rarely compete, and at a name by chance, so
+   * that none waits for the end of a long queue of another.
    */
   async #claimFree(limit: number): Promise<LeasedJob[]> {
     const { random } = this.#options;
     if (this.#free.length === 0) return [];
-    const first = this.#foundNone ? 0 : Math.floor(random() * JOB_SHARDS);
+    const first = Math.floor(random() * JOB_SHARDS);
     const names = rotate(await this.#findFree(), random);
-    const claim = (before: boolean) =>
-      this.#claim((options) => selectRunnable({ first, before }, { ...options, names }), limit);
-    let found = await claim(false);
-    if (found.length === 0 && first > 0) found = await claim(true);
-    this.#foundNone = found.length === 0;
-    return found;
+    return await this.#claim((options) => selectRunnable(first, { ...options, names }), limit);
   }
 
   /**
@@ -220,15 +213,10 @@ export class JobClaimer {
   async claimBatch({ name, shard, group, fence }: LeasedJob, limit: number): Promise<LeasedJob[]> {
     if (limit === 0 || group !== null || fence > 1) return [];
     const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
-    const claim = (before: boolean, left: number) =>
-      this.#claim(({ names, ...options }) => {
-        const only = names.filter((sought) => sought.name === name);
-        const fresh = { ...options, names: only, withGroups: false, isFresh: true };
-        return selectRunnable({ first, before }, fresh);
-      }, left);
-    const found = await claim(false, limit);
-    if (found.length === limit || first === 0) return found;
-    return [...found, ...await claim(true, limit - found.length)];
+    return await this.#claim(({ names, ...options }) => {
+      const only = names.filter((sought) => sought.name === name);
+      return selectRunnable(first, { ...options, names: only, withGroups: false, isFresh: true });
+    }, limit);
   }
 
   /**

@@ -116,7 +116,8 @@ export class JobLanes {
       this.#hasEnded = true;
       if (!isFree && claimer.hasLimits) this.#options.onPlaceFree();
       if (group !== null && this.#canStart()) {
-        this.#buffer.push(...await claimer.claimGroup(group));
+        // the next look finds it, too, and reports what fails then
+        this.#buffer.push(...await claimer.claimGroup(group).catch(() => []));
       }
     }
   }

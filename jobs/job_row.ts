@@ -195,25 +195,23 @@ function refusePayload(path: string, message: string): ValidationError {
   });
 }
 
-/** Values that JSON writes as `{}` or in a form that nothing reads back. */
-const LOSSY = [Map, Set, WeakMap, WeakSet, Promise, RegExp, ArrayBuffer];
+/** Types of objects that JSON holds; others, such as `Map`, `Error` and `Uint8Array`, it writes as `{}` or in a form that nothing reads back. */
+const JSON_TYPES = ["Object", "Array", "String", "Number", "Boolean"];
 
 /** Refuses values that JSON leaves out or changes: the worker would get another payload. Has no cycles. */
 function checkLossless(value: unknown, path: string, isStrict: boolean): void {
-  const isLost = typeof value === "function" || typeof value === "symbol" ||
-    typeof value === "number" && !Number.isFinite(value) ||
-    ArrayBuffer.isView(value) || LOSSY.some((type) => value instanceof type);
-  if (isLost) {
-    const what = typeof value === "object" ? value!.constructor.name : typeof value;
-    const shown = typeof value === "number" ? String(value) : `a value of the type ${what}`;
-    throw refusePayload(path, `JSON cannot hold ${shown}`);
+  const refuse = (what: string) => refusePayload(path, `JSON cannot hold ${what}`);
+  if (typeof value === "number" && !Number.isFinite(value)) throw refuse(String(value));
+  if (typeof value === "function" || typeof value === "symbol") {
+    throw refuse(`a value of the type ${typeof value}`);
   }
   if (typeof value !== "object" || value === null) return;
+  const type = Object.prototype.toString.call(value).slice("[object ".length, -1);
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
     if (!isStrict) return;
-    const what = value.constructor.name;
-    throw refusePayload(path, `JSON holds a ${what} as another type: convert it first`);
+    throw refusePayload(path, `JSON holds a ${type} as another type: convert it first`);
   }
+  if (!JSON_TYPES.includes(type)) throw refuse(`a value of the type ${type}`);
   for (const [key, member] of Object.entries(value)) {
     checkLossless(member, path === "" ? key : `${path}.${key}`, isStrict);
   }

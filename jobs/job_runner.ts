@@ -76,7 +76,10 @@ export class JobRunner {
       failure = { error };
     }
     const durationMs = Math.round((performance.now() - startedMs) * 1000) / 1000;
-    const outcomes = batch.map((each) => this.#record(job, each, { failure, result, durationMs }));
+    const isBatch = batch.length > 1;
+    const outcomes = batch.map((each) =>
+      this.#record(job, each, { failure, result, durationMs, isBatch })
+    );
     // the caller may look at them later
     for (const outcome of outcomes) outcome.catch(() => {});
     return { outcomes };
@@ -95,15 +98,16 @@ export class JobRunner {
   async #record(
     job: AnyJob,
     leased: LeasedJob,
-    { failure, result, durationMs }: {
+    { failure, result, durationMs, isBatch }: {
       failure?: { error: unknown };
       result?: string;
       durationMs: number;
+      isBatch: boolean;
     },
   ): Promise<AttemptOutcome> {
     const outcome = failure === undefined
       ? await this.#finish(job, leased, result)
-      : await recordFailure(job, leased, failure.error, this.#options);
+      : await recordFailure(job, leased, failure.error, { ...this.#options, isBatch });
     if (outcome !== "done") logFailure(job, leased, outcome);
     if (this.#options.metrics) this.#metrics.add({ leased, outcome, durationMs });
     return outcome;

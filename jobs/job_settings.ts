@@ -105,9 +105,9 @@ export function findTestClock(clock: Clock | undefined = current.clock): Clock |
 export function getDueSeconds(delaySeconds: number, isRetry = false): number {
   const { delivery } = current;
   if (delivery === undefined) return delaySeconds;
-  const { graceSeconds, maxDelaySeconds } = delivery;
-  if (maxDelaySeconds === undefined && isRetry) return delaySeconds;
-  return delaySeconds > (maxDelaySeconds ?? Infinity)
-    ? delaySeconds - maxDelaySeconds!
+  const { graceSeconds, maxDelaySeconds = 0 } = delivery;
+  if (delivery.maxDelaySeconds === undefined && isRetry) return delaySeconds;
+  return delaySeconds > maxDelaySeconds
+    ? delaySeconds - maxDelaySeconds
     : delaySeconds + graceSeconds;
 }

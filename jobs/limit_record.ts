@@ -169,7 +169,7 @@ interface LimitRow extends Record<string, unknown> {
   name: string;
   payload: string;
   limit_key: string | null;
-  is_rated: boolean | string;
+  is_rated: boolean;
 }
 
 /**
@@ -204,7 +204,7 @@ export async function readFullLimits(
       (JSON.parse(payload) as Partial<LimitRecord>).limit ?? {};
     const ofName = running.filter((row) => row.name === name);
     const all = ofName.reduce((sum, { jobs }) => sum + Number(jobs), 0);
-    if (is_rated === true || is_rated === "t" || all >= concurrency) names.push(name);
+    if (is_rated || all >= concurrency) names.push(name);
     keys.push(
       ...ofName.filter(({ jobs }) => Number(jobs) >= perKey).map(({ limit_key }) => limit_key),
     );

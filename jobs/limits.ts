@@ -6,6 +6,7 @@ import type { TransactionClient } from "../database/session/transaction.ts";
 import {
   buildClaim,
   type ClaimedRow,
+  getLeasedMs,
   isOpen,
   isRunnable,
   type LeasedJob,
@@ -72,14 +73,14 @@ interface ProbedRow extends Record<string, unknown> {
   name: string;
   running: number | string;
   wait_ms: number | string | null;
-  is_ready: boolean | string;
+  is_ready: boolean;
 }
 
 /** Jobs of a name that have become due and are moved at once. */
 const MOVED = 100;
 
 const READY = sql`j."shard" >= ${rawSql(String(FIRST_READY_SHARD))} and j."finished_at" is null`;
-const OTHER_SHARDS = listShards(0, false).filter((shard) => shard < FIRST_READY_SHARD);
+const OTHER_SHARDS = listShards(0).filter((shard) => shard < FIRST_READY_SHARD);
 
 const { waiting, ready } = LIMITED_SHARDS;
 
@@ -245,26 +246,27 @@ export async function claimLimited(
     perKey?.rate === undefined ? Infinity : MAX_IDS,
     rate === undefined ? Infinity : rate.count - countStarts(starts),
   );
-  const found: LeasedJob[] = [];
+  const found: ClaimedRow[] = [];
   for (const before of perKey !== undefined && claim.ids === undefined ? [false, true] : [false]) {
     if (found.length >= most) break;
     const locked = selectLimited(sought, { ...claim, nowMs, limit: most - found.length, before });
-    const statement = buildClaim(locked, { jobs: [job], clock }, plan);
-    found.push(...(await runSqlRows<ClaimedRow>(tx, statement)).map(readLeasedJob));
+    found.push(...await runSqlRows(tx, buildClaim(locked, { jobs: [job], clock }, plan)));
   }
+  // the leases may have had to wait since the limits were read, and a period is counted from the last of them
+  const startMs = Math.max(...found.map((row) => Math.ceil(getLeasedMs(row))));
   if (perKey?.rate !== undefined && found.length > 0) {
-    await countByKey(tx, sought.name, found.map(({ id }) => id), perKey.rate, nowMs);
+    await countByKey(tx, sought.name, found.map(({ id }) => id), perKey.rate, startMs);
   }
   if (rate !== undefined && found.length > 0) {
-    starts = addStarts(starts, rate, [nowMs, found.length]);
+    starts = addStarts(starts, rate, [startMs, found.length]);
   }
   const limit = { concurrency, perKey: perKey?.concurrency };
   if (found.length > 0 && (rate !== undefined || !isSame(limit, known.limit))) {
     const isFull = rate !== undefined && countStarts(starts) >= rate.count;
-    const waitMs = isFull ? starts[0][0] + rate.periodSeconds * 1000 - nowMs : 0;
+    const waitMs = isFull ? starts[0][0] + rate.periodSeconds * 1000 - startMs : 0;
     await runSqlRows(tx, buildLimitRecord(limitId, { limit, starts }, waitMs / 1000, clock));
   }
-  return found;
+  return found.map(readLeasedJob);
 }
 
 /**
@@ -307,7 +309,7 @@ export async function probeLimited(
 ): Promise<ProbedName[]> {
   const limits = new Map(names.map(({ name, limit }) => [name, limit]));
   const rows = await runSqlRows<ProbedRow>(db, buildProbe(names, clock, plan));
-  return rows.filter(({ is_ready }) => is_ready === true || is_ready === "t").map((row) => {
+  return rows.filter(({ is_ready }) => is_ready).map((row) => {
     const { concurrency = Infinity, rate } = limits.get(row.name)!;
     return {
       name: row.name,

@@ -16,8 +16,9 @@ import {
   selectDue,
   type SoughtName,
 } from "./claim.ts";
+import { insertJobs } from "./enqueue.ts";
 import type { JobCounts } from "./job_lanes.ts";
-import { JOB_SHARDS } from "./job_row.ts";
+import { createJobRow, JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { explainTable, sqlNow } from "./job_sql.ts";
@@ -131,16 +132,13 @@ async function deliverDue(
 ): Promise<number> {
   const { graceSeconds } = delivery!;
   const first = Math.floor(random() * JOB_SHARDS);
+  const statement = buildTakeDue(names, { first, limit: TAKEN, clock, graceSeconds });
   let delivered = 0;
-  for (const before of first === 0 ? [false] : [false, true]) {
-    for (let taken = TAKEN; taken === TAKEN && remainingMs() > MARGIN_MS;) {
-      const due = { first, before, limit: TAKEN, clock };
-      const statement = buildTakeDue(names, { ...due, graceSeconds });
-      const rows = await withDistSqlRetry(() => runSqlRows<TakenRow>(db, statement));
-      taken = rows.length;
-      delivered += taken;
-      if (taken > 0) await delivery!.deliver(rows.map(readTaken));
-    }
+  for (let taken = TAKEN; taken === TAKEN && remainingMs() > MARGIN_MS;) {
+    const rows = await withDistSqlRetry(() => runSqlRows<TakenRow>(db, statement));
+    taken = rows.length;
+    delivered += taken;
+    if (taken > 0) await delivery!.deliver(rows.map(readTaken));
   }
   return delivered;
 }
@@ -216,8 +214,13 @@ async function enqueueLast(db: DrizzleClient, schedule: JobSchedule, now: Date):
   const { scheduleName, job, catchUpSeconds } = schedule;
   const last = await schedule.findLast(now);
   if (last === undefined || now.getTime() - last.getTime() > catchUpSeconds * 1000) return;
-  const key = `schedule ${scheduleName} ${last.toISOString()}`;
-  await job.enqueue(db, schedule.getPayload(last), { key });
+  const { jobName, schema, settings } = job;
+  const row = await createJobRow(jobName, schema, schedule.getPayload(last), {
+    key: `schedule ${scheduleName} ${last.toISOString()}`,
+    // each relay enqueues the time until the next one: once it has run it must not run again
+    settings: { ...settings, unique: undefined },
+  });
+  await insertJobs(db, [row]);
 }
 
 /**
@@ -225,7 +228,7 @@ async function enqueueLast(db: DrizzleClient, schedule: JobSchedule, now: Date):
  * `graceSeconds` have passed. A job whose worker died is free again.
  *
  * @param names The names of the jobs.
- * @param options Shards, limit and clock, and the time until the next delivery.
+ * @param options First shard, limit and clock, and the time until the next delivery.
  */
 export function buildTakeDue(
   names: readonly SoughtName[],
@@ -239,7 +242,7 @@ export function buildTakeDue(
     extract(epoch from t."run_at" - ${now}) as delay_seconds`;
 }
 
-const EACH_SHARD: readonly number[] = listShards(0, false);
+const EACH_SHARD: readonly number[] = listShards(0);
 const ALL_SHARDS: PlainSql = rawSql(EACH_SHARD.join(", "));
 
 /**

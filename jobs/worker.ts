@@ -91,6 +91,7 @@ export interface JobWorker {
    * `OldestJobAge` and `DeadJobs`.
    *
    * @param options Time between two looks at the table, and schedules.
+   * @throws {ConfigurationError} If an option is invalid, or the worker has been started or stopped.
    */
   start(options?: JobWorkerStartOptions): void;
   /** Looks at the table at once, after `start`. */
@@ -232,6 +233,9 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
     start({ pollMs, schedules = [] } = {}): void {
       if (pollMs !== undefined) {
         checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
+      }
+      if (isStarted || isStopping) {
+        throw new ConfigurationError("A worker can be started once: create another one");
       }
       isStarted = true;
       void track(runUntilStopped(pollMs));

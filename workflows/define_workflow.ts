@@ -141,7 +141,6 @@ export function defineWorkflow<
       name,
       version,
       input,
-      schema: input,
       output,
       retentionSeconds,
       settings,

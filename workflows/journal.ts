@@ -141,8 +141,8 @@ export async function readEntries(db: SqlClient, id: string): Promise<Entry[]> {
 const EXISTS = "23505";
 
 /**
- * Writes entries, each once: a step that another worker has recorded ends this attempt. Decisions that follow from other
- * rows, such as the end of a sleep, may be written twice.
+ * Writes entries, each once: what another worker has recorded ends this attempt. Branches of one turn may write the same
+ * decision twice, such as the end of a sleep.
  *
  * @param client A transaction's client, or a client.
  * @param id The workflow.
@@ -174,6 +174,8 @@ export async function writeEntries(
     "attempts" = excluded."attempts", "result" = excluded."result", "error" = excluded."error",
     "wake_at" = excluded."wake_at", "finished_at" = excluded."finished_at"
   where "trellis_workflow_entries"."state" = 'pending' or excluded."kind" not in ('step', 'undo')
+    and excluded."result" is not distinct from "trellis_workflow_entries"."result"
+    and excluded."finished_at" = "trellis_workflow_entries"."finished_at"
   returning "entry"`;
   const written = await runSqlRows(client, statement).catch((error) => {
     throw hasSqlState(error, [EXISTS]) ? new JobLeaseLostError(id) : error;
@@ -196,8 +198,10 @@ export const NEW_ENTRY = {
  *
  * @returns `step "create"`, `waitFor "paid"`, `sleep`.
  */
-export function describeEntry({ kind, name }: Pick<Entry, "kind" | "name">): string {
-  if (kind === "sleep") return name;
+export function describeEntry(
+  { kind, name }: { readonly kind: EntryKind | "all"; readonly name: string },
+): string {
+  if (kind === "sleep" || kind === "all") return name;
   return `${kind === "wait" ? "waitFor" : kind === "patch" ? "patched" : kind} "${name}"`;
 }
 

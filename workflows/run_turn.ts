@@ -208,7 +208,7 @@ async function enqueueTurn(job: TurnJob, timer: string): Promise<void> {
 }
 
 /**
- * Builds the statements that remove a workflow, and then its entries.
+ * Builds the statements that lock a workflow whose retention is over, or will be, and that remove it and its entries.
  *
  * @param id The workflow.
  * @param retentionSeconds Seconds that it is kept after its end.
@@ -218,24 +218,32 @@ export function buildRemoval(
   id: string,
   retentionSeconds: number,
   clock: Clock | undefined,
-): [workflow: PlainSql, entries: PlainSql] {
+): [look: PlainSql, workflow: PlainSql, entries: PlainSql] {
   return [
-    sql`delete from "trellis_workflows" where "id" = ${id}::uuid and "state" in ('done', 'failed', 'cancelled')
-      and "finished_at" <= ${sqlNow(clock)} - (${
-      retentionSeconds - 1
-    })::float8 * interval '1 second'
-      returning "id"`,
+    sql`select ${retentionSeconds}::float8 - extract(epoch from ${
+      sqlNow(clock)
+    } - "finished_at") as left_seconds
+      from "trellis_workflows" where "id" = ${id}::uuid and "state" in ('done', 'failed', 'cancelled') for update`,
+    sql`delete from "trellis_workflows" where "id" = ${id}::uuid`,
     sql`delete from "trellis_workflow_entries" where "workflow_id" = ${id}::uuid`,
   ];
 }
 
-/** A workflow that was sent again in the meantime stays: its next end enqueues another removal. */
+/**
+ * Removes a workflow. One that was sent again in the meantime stays: its next end enqueues another removal. One whose
+ * retention is longer now is removed later.
+ */
 async function removeWorkflow(job: TurnJob): Promise<void> {
-  const { payload: { id }, clock, definition } = job;
+  const { payload: { id }, clock, definition: { name, retentionSeconds } } = job;
   await write(job, async (tx) => {
     await job.end(tx);
-    const [workflow, entries] = buildRemoval(id, definition.retentionSeconds, clock);
-    if ((await runSqlRows(tx, workflow)).length > 0) await runSql(tx, entries);
+    const [look, ...removal] = buildRemoval(id, retentionSeconds, clock);
+    const [found] = await runSqlRows<{ left_seconds: number | string }>(tx, look);
+    if (found === undefined) return;
+    const delaySeconds = Number(found.left_seconds);
+    if (delaySeconds > 1) {
+      await insertJobs(tx, [await createTurnJob(name, { id, remove: true }, { delaySeconds })]);
+    } else for (const statement of removal) await runSql(tx, statement);
   });
 }
 

@@ -105,16 +105,16 @@ export interface NewWorkflow {
  * Prepares the start of a workflow.
  *
  * @param workflow Name, version and schema of the input.
- * @param input The input.
+ * @param value The input.
  * @param options Its id, or a key that the id is derived from; the workflow that waits for it.
  * @throws {ValidationError} If the input does not fit the schema, or JSON cannot hold it.
  */
 export async function prepareStart(
-  { name, version, schema }: { name: string; version: number; schema: StandardSchema },
-  input: unknown,
+  { name, version, input }: { name: string; version: number; input: StandardSchema },
+  value: unknown,
   { id, key, parent }: { id?: string; key?: string; parent?: WorkflowParent } = {},
 ): Promise<NewWorkflow> {
-  const text = await serializePayload(getJobName(name), schema, input);
+  const text = await serializePayload(getJobName(name), input, value);
   const ownId = id ?? (key === undefined ? crypto.randomUUID() : await toWorkflowId(name, key));
   // a start with a key may be repeated
   const options = key === undefined && id === undefined ? {} : { key: `start ${ownId}` };

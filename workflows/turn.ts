@@ -186,7 +186,7 @@ export class Turn implements OperationObserver {
     if (open !== undefined) {
       throw new WorkflowCodeError(`${open.label} was not awaited before the end: write await`);
     }
-    const left = this.record.find(scope.key());
+    const left = this.record.peek(scope);
     if (left !== undefined && left.kind !== "patch" && !scope.isUndo) {
       throw new WorkflowCodeError(
         `It ended, but ${
@@ -254,7 +254,7 @@ export class Turn implements OperationObserver {
     const label = `step "${name}"`;
     const scope = this.#currentScope(label);
     const { fn, undo, retry } = readStep(name, rest);
-    const { key } = this.record.take(scope, "step", name);
+    const { key } = this.record.take(scope, { kind: "step", name });
     const work: StepWork = {
       kind: "step",
       key,
@@ -331,7 +331,7 @@ export class Turn implements OperationObserver {
 
   #sleep(name: string, getWakeMs: (nowMs: number) => number): Promise<void> {
     const scope = this.#currentScope(name);
-    const { key, entry } = this.record.take(scope, "sleep", name);
+    const { key, entry } = this.record.take(scope, { kind: "sleep", name });
     const operation: Operation<void> = new Operation(scope, name, this, () => {
       if (entry?.state === "done") return operation.resolve(undefined, entry.finishedMs!);
       if (this.#isUndoing || this.#options.db === undefined) return operation.wait();
@@ -362,7 +362,7 @@ export class Turn implements OperationObserver {
     const label = `waitFor "${name}"`;
     const scope = this.#currentScope(label);
     if (timeoutSeconds !== undefined) checkNumber(`timeoutSeconds of ${label}`, timeoutSeconds);
-    const { key, entry } = this.record.take(scope, "wait", name);
+    const { key, entry } = this.record.take(scope, { kind: "wait", name });
     const parse = (text: string | null): Promise<unknown> =>
       Promise.resolve(
         text === null || schema === undefined
@@ -442,7 +442,7 @@ export class Turn implements OperationObserver {
     const { name } = definition;
     const label = `child "${name}"`;
     const scope = this.#currentScope(label);
-    const { key, entry } = this.record.take(scope, "child", name);
+    const { key, entry } = this.record.take(scope, { kind: "child", name });
     return this.#receive(scope, { kind: "child", key, name, label, entry }, {
       signalName: getChildSignal(key),
       parse: (text) => {
@@ -464,8 +464,7 @@ export class Turn implements OperationObserver {
   /** Waits for several operations and branches. */
   #all(members: readonly unknown[]): Promise<unknown[]> {
     const scope = this.#currentScope("all");
-    const key = scope.key();
-    scope.next++;
+    const key = this.record.takeAll(scope, members);
     for (const member of members) {
       if (member instanceof Operation && member.state === "new") member.state = "given";
     }
@@ -507,9 +506,9 @@ export class Turn implements OperationObserver {
   #patched(name: string): boolean {
     const scope = this.#currentScope(`patched("${name}")`);
     const key = scope.key();
-    const entry = this.record.find(key);
-    if (entry !== undefined) {
-      const isPatched = entry.kind === "patch" && entry.name === name;
+    const recorded = this.record.peek(scope);
+    if (recorded !== undefined) {
+      const isPatched = recorded.kind === "patch" && recorded.name === name;
       if (isPatched) scope.next++;
       return isPatched;
     }

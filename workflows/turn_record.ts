@@ -28,6 +28,12 @@ export interface TurnRows {
   readonly clock: Clock | undefined;
 }
 
+/** What was recorded at a position. A call of `all` has no entry of its own, but its branches have. */
+type Recorded = Pick<Entry, "name"> & { readonly kind: EntryKind | "all" };
+
+/** A call of `all`. */
+export const ALL: Recorded = { kind: "all", name: "all" };
+
 /** What a turn has read, and what it is going to write. */
 export class TurnRecord {
   /** Entries to write with the next statement. */
@@ -43,6 +49,8 @@ export class TurnRecord {
   /** What was read. */
   readonly rows: TurnRows;
   readonly #entries: ReadonlyMap<string, Entry>;
+  /** Numbers of the recorded branches of each call of `all`. */
+  readonly #branches: Map<string, Set<number>> = new Map();
   readonly #signals: Entry[];
   readonly #loadedAt: number = performance.now();
 
@@ -55,6 +63,13 @@ export class TurnRecord {
     this.#signals = rows.entries.filter(({ kind, state }) =>
       kind === "signal" && state === "pending"
     );
+    for (const { key } of rows.entries) {
+      for (const { index, 1: branch } of key.matchAll(/\.(\d+)\./g)) {
+        const position = key.slice(0, index);
+        const known = this.#branches.get(position) ?? new Set();
+        this.#branches.set(position, known.add(Number(branch)));
+      }
+    }
   }
 
   /** Time in epoch milliseconds, on the clock of the database. */
@@ -68,27 +83,41 @@ export class TurnRecord {
     return this.#entries.get(key);
   }
 
+  /** Returns what was recorded at the next position. */
+  peek(scope: Scope): Recorded | undefined {
+    const key = scope.key();
+    return this.#entries.get(key) ?? (this.#branches.has(key) ? ALL : undefined);
+  }
+
   /** Finds the entry of the next operation, and checks that it is the recorded one. */
-  take(scope: Scope, kind: EntryKind, name: string): { key: string; entry: Entry | undefined } {
-    let key = scope.key();
-    let entry = this.#entries.get(key);
+  take(scope: Scope, operation: Recorded): { key: string; entry: Entry | undefined } {
+    let recorded = this.peek(scope);
     // the code of a patch was removed again: all running workflows have it
-    while (entry?.kind === "patch" && kind !== "patch") {
+    while (recorded?.kind === "patch") {
       scope.next++;
-      key = scope.key();
-      entry = this.#entries.get(key);
+      recorded = this.peek(scope);
     }
+    const key = scope.key();
     scope.next++;
-    if (entry !== undefined && (entry.kind !== kind || entry.name !== name)) {
-      const now = describeEntry({ kind, name });
-      throw new WorkflowCodeError(
-        `At position ${key} ${
-          describeEntry(entry)
-        } was recorded, and the code now has ${now}: the code has ` +
-          "changed while the workflow runs. Use patched or version, or release the former code",
+    const isSame = recorded?.kind === operation.kind && recorded.name === operation.name;
+    if (recorded !== undefined && !isSame) {
+      throw changed(
+        `At position ${key} ${describeEntry(recorded)} was recorded, and the code now has ${
+          describeEntry(operation)
+        }`,
       );
     }
-    return { key, entry };
+    return { key, entry: this.#entries.get(key) };
+  }
+
+  /** Finds the position of the next call of `all`, and checks that it still has the branches that were recorded. */
+  takeAll(scope: Scope, members: readonly unknown[]): string {
+    const { key } = this.take(scope, ALL);
+    for (const branch of this.#branches.get(key) ?? []) {
+      if (typeof members[branch] === "function") continue;
+      throw changed(`Branch ${branch} of all at position ${key} was recorded, and has no function`);
+    }
+    return key;
   }
 
   /** Takes the next signal of a name that has arrived. */
@@ -140,6 +169,12 @@ export class TurnRecord {
     const onCommitted = await withDistSqlRetry(() => this.write(this.rows.db!, done));
     onCommitted();
   }
+}
+
+function changed(message: string): WorkflowCodeError {
+  return new WorkflowCodeError(
+    `${message}: the code has changed while the workflow runs. Use patched or version, or release the former code`,
+  );
 }
 
 /** Returns the key of the job that wakes a workflow. */

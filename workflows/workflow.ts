@@ -120,8 +120,6 @@ export interface WorkflowDefinition {
   readonly version: number;
   /** Schema of the input. */
   readonly input: StandardSchema;
-  /** Schema of the input, as jobs call it. */
-  readonly schema: StandardSchema;
   /** Schema of the result. */
   readonly output: StandardSchema | undefined;
   /** Seconds that a workflow is kept after its end. */

@@ -177,8 +177,8 @@ const claimJobs: Work = async (tx) => {
   };
   const jobs = [{ jobName: "job", settings: { timeoutMs: 1000 } } as AnyJob];
   const selects = [
-    selectRunnable({ first: 0, before: false }, options),
-    selectRunnable({ first: 0, before: false }, { ...options, withGroups: false, isFresh: true }),
+    selectRunnable(0, options),
+    selectRunnable(0, { ...options, withGroups: false, isFresh: true }),
     selectByIds([ID], options),
     selectNextOfGroup("group", options),
   ];

@@ -13,6 +13,7 @@ import { count } from "../terminal/generated_report.ts";
 import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { explainTable } from "../../jobs/job_sql.ts";
+import { setLogOutput } from "../../observability/output.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "../database/local_database_target.ts";
 
@@ -102,7 +103,7 @@ async function stats(context: CommandContext): Promise<CommandResult> {
     waitForLimit === 0 ? "" : String(waitForLimit),
   ]);
   printTable(output, ["job", "state", "jobs", "due", "waiting since", "waits for its limit"], rows);
-  const total = counts.reduce((sum, { jobs }) => sum + jobs, 0);
+  const total = counts.reduce((sum, { state, jobs }) => state === "paused" ? sum : sum + jobs, 0);
   output.line(`${output.bold(label)}: ${count(total, "job")}`);
   return { exitCode: ExitCode.Done, database: label, jobs: counts };
 }
@@ -321,6 +322,8 @@ export async function withJobsDatabase<T>(
     `Use the tab ${feature === "jobs" ? "Jobs" : "Workflows"} of its page, or stop it first`,
   );
   const { config, label } = target;
+  // a command prints its result only: its metrics belong to no service, and what fails is thrown
+  const restoreLogs = setLogOutput(() => {});
   try {
     const result = await withDatabase(target, async () => {
       const db = await getDrizzleClient(config);
@@ -328,6 +331,7 @@ export async function withJobsDatabase<T>(
     });
     return [label, result];
   } finally {
+    restoreLogs();
     release();
   }
 }

@@ -28,8 +28,12 @@ CREATE TABLE "effects" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL
 --> statement-breakpoint
 CREATE TABLE "listed" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL, "group_name" text NOT NULL,
   "at" double precision NOT NULL, "listed_at" timestamp with time zone NOT NULL);
+--> statement-breakpoint
+CREATE TABLE "changed" ("key" text PRIMARY KEY NOT NULL, "n" integer NOT NULL);
+--> statement-breakpoint
+CREATE TABLE "indexed" ("job" text NOT NULL, "key" text NOT NULL, "n" integer NOT NULL, PRIMARY KEY ("job","key"));
 `;
-/** Jobs of each order: one with a transaction, one without, and one with a group. */
+/** Jobs of each order: one with a transaction, one without, and one with a group. Those of the keys come on top. */
 const JOBS_OF_ORDER = 3;
 
 interface Target {
@@ -116,6 +120,12 @@ async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
     row.group_name === listed[n - 1]?.group_name && Number(row.at) < Number(listed[n - 1].at)
   );
   assertEquals(early, [], "jobs of a group that ran before an earlier one");
+  const old = await executeRows(
+    db,
+    sql`select j.job, c.key, c.n, i.n as indexed from changed c cross join (values ('debounced'), ('queued-once')) j (job)
+      left join indexed i on i.job = j.job and i.key = c.key where i.n is distinct from c.n`,
+  );
+  assertEquals(old, [], "keys whose job has not run after their last change");
   return await readTotals(target.config);
 }
 

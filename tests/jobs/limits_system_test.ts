@@ -13,7 +13,7 @@ import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { migrate } from "./killing_proxy.ts";
-import { call } from "./limits_process.ts";
+import { call, rated, RATES } from "./limits_process.ts";
 
 /** `TRELLIS_FULL_TESTS=1` runs 64 lanes in 8 processes, and kills 20 of them. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -24,8 +24,9 @@ const TENANTS = 7;
 const SCRIPT = new URL("./limits_process.ts", import.meta.url).pathname;
 
 const TABLES =
-  `CREATE TABLE "runs" ("id" uuid PRIMARY KEY NOT NULL, "job_id" uuid NOT NULL, "pid" integer NOT NULL,
-  "tenant" text NOT NULL, "started_at" timestamp with time zone NOT NULL, "ended_at" timestamp with time zone);
+  `CREATE TABLE "runs" ("id" uuid PRIMARY KEY NOT NULL, "job_id" uuid NOT NULL, "job" text NOT NULL, "pid" integer NOT NULL,
+  "tenant" text NOT NULL, "n" integer NOT NULL, "group_name" text, "leased_at" timestamp with time zone NOT NULL,
+  "started_at" timestamp with time zone NOT NULL, "ended_at" timestamp with time zone);
 `;
 
 function start(config: DatabaseConfig): Deno.ChildProcess {
@@ -67,15 +68,18 @@ async function checkLimits(
   fullJobs: number,
 ): Promise<void> {
   const jobs = isFull ? fullJobs : 120;
+  const ratedJobs = jobs / 6;
   await migrate(config, [JOBS_MIGRATION_SQL, TABLES]);
   const db = await getDrizzleClient(config);
   const children = Array.from({ length: PROCESSES }, () => start(config));
   try {
-    await call.enqueueMany(
-      db,
-      // most jobs are those of one tenant
-      Array.from({ length: jobs }, (_, n) => ({ tenant: `t${n % 2 === 0 ? 0 : n % TENANTS}` })),
-    );
+    // most jobs are those of one tenant; the jobs of two tenants are in order
+    const list = (length: number) =>
+      Array.from({ length }, (_, n) => ({ tenant: `t${n % 2 === 0 ? 0 : n % TENANTS}`, n }));
+    await call.enqueueMany(db, list(jobs - ratedJobs), {
+      group: ({ tenant }) => tenant === "t1" || tenant === "t2" ? tenant : undefined,
+    });
+    await rated.enqueueMany(db, list(ratedJobs));
     let kills = 0;
     for (let left = jobs; left > 0;) {
       const done = jobs - left;
@@ -102,11 +106,26 @@ async function checkLimits(
       sql`select max(at_once) as at_once, max(of_tenant) as of_tenant from (
         select count(*) as at_once, count(case when o.tenant = r.tenant then 1 end) as of_tenant
         from runs r join runs o on o.started_at <= r.started_at and o.ended_at > r.started_at
-        group by r.id) c`,
+        where r.job = 'call' and o.job = 'call' group by r.id) c`,
     );
     const atOnce = Number(most[0].at_once);
     assert(atOnce <= 4, `${atOnce} jobs ran at the same time`);
     assertEquals(Number(most[0].of_tenant), 1);
+    const [begun] = await executeRows<{ of_all: unknown; of_tenant: unknown }>(
+      db,
+      sql`select max(of_all) as of_all, max(of_tenant) as of_tenant from (
+        select count(*) as of_all, count(case when o.tenant = r.tenant then 1 end) as of_tenant
+        from runs r join runs o on o.leased_at <= r.leased_at and o.leased_at > r.leased_at - interval '1 second'
+        where r.job = 'rated' and o.job = 'rated' group by r.id) c`,
+    );
+    assert(Number(begun.of_all) <= RATES.all, `${begun.of_all} attempts began in a second`);
+    assert(Number(begun.of_tenant) <= RATES.tenant, `${begun.of_tenant} of a tenant`);
+    const early = await executeRows(
+      db,
+      sql`select r.group_name, r.n, o.n as earlier from runs r join runs o on o.group_name = r.group_name
+        and o.n < r.n and o.started_at >= r.started_at`,
+    );
+    assertEquals(early, [], "jobs of a group that ran before an earlier one");
     const states = await executeRows<{ state: string; n: unknown }>(
       db,
       sql`select state, count(*) as n from trellis_jobs where state <> 'limit' group by state`,
@@ -114,7 +133,7 @@ async function checkLimits(
     assertEquals(states.map(({ state, n }) => [state, Number(n)]), [["done", jobs]]);
     const runs = await count(db, sql`select count(*) as n from runs`);
     console.log(
-      `${name}: ${jobs} jobs, ${runs} attempts, ${kills} kills, at most ${atOnce} at once`,
+      `${name}: ${jobs} jobs, ${runs} attempts, ${kills} kills, at most ${atOnce} at once, ${begun.of_all} in a second`,
     );
   } finally {
     for (const child of children) {

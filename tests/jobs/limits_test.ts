@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as z from "zod";
-import { executeRows } from "../../database/mod.ts";
+import { executeRows, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import {
@@ -13,7 +13,10 @@ import {
   type JobLimitOptions,
   listJobs,
 } from "../../jobs/mod.ts";
+import { buildLimitRow } from "../../jobs/limit_record.ts";
+import { claimLimited, seekLimited } from "../../jobs/limits.ts";
 import { runRelay } from "../../jobs/relay.ts";
+import { runSql } from "../../database/session/run_sql.ts";
 import {
   createFakeClock,
   createJobRunner,
@@ -170,6 +173,30 @@ Deno.test("limit.rate holds in any period, and counts each attempt", async () =>
     // no place is left unused
     assertEquals(starts.map((at) => Math.round((at - startMs) / 60_000)), [0, 0, 0, 1, 1, 1, 2, 2]);
     assertEquals((await listRows(db)).filter(({ state }) => state === "done").length, 7);
+  });
+});
+
+Deno.test("a period of limit.rate begins with the lease, also if a worker came to that late", async () => {
+  await withJobs(async (db) => {
+    const rate = { count: 1, periodSeconds: 60 };
+    const limit = { rate, perKey: { key: () => "k", rate } };
+    const job = defineJob({ name: "rated", schema: z.null(), limit })(() => {});
+    const sought = await seekLimited(job);
+    await job.enqueueMany(db, [null, null]);
+    const startMs = Date.now() + 1000;
+    let looks = 0;
+    // the process was stopped between the statement that locks the limits and the one that leases
+    const clock = { ...createFakeClock(), now: () => startMs + (looks++ === 0 ? 0 : 5000) };
+    await runSql(db, buildLimitRow(sought, undefined));
+    const claim = { limit: 1, clock, withGroups: true, from: crypto.randomUUID() };
+    const leased = await withTransaction(db, (tx) => claimLimited(tx, sought, claim, 0));
+    assertEquals(leased?.length, 1);
+    const records = await executeRows<{ payload: string }>(
+      db,
+      sql`select payload from trellis_jobs where state = 'limit'`,
+    );
+    const starts = records.map(({ payload }) => JSON.parse(payload).starts);
+    assertEquals(starts, Array(2).fill([[startMs + 5000, 1]]));
   });
 });
 

@@ -179,6 +179,30 @@ Deno.test("a schedule runs once for each time, although several relays are up", 
   });
 });
 
+Deno.test("a schedule runs once for each time, whatever its job does with keys", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock({ nowMs: Date.UTC(2026, 0, 1, 12) });
+    const restore = configureJobs({ clock });
+    const ran: string[] = [];
+    const jobs = [{ periodSeconds: 0 }, { replace: true }, { whileQueued: true }].map(
+      (unique, at) =>
+        defineJob({ name: `report-${at}`, schema: z.null(), unique })(({ job }) =>
+          void ran.push(job.name)
+        ),
+    );
+    const schedules = jobs.map((job) =>
+      defineSchedule(job, { name: job.jobName, everySeconds: 3600, payload: null })
+    );
+    const relay = defineJobRelayHandler({ getDb: () => db, jobs, schedules, clock, ...QUIET });
+    for (let minute = 0; minute < 3; minute++) {
+      await relay(createScheduleEvent(), context());
+      await clock.advance(60_000);
+    }
+    restore();
+    assertEquals(ran.toSorted(), ["report-0", "report-1", "report-2"]);
+  });
+});
+
 Deno.test("worker.start() enqueues schedules, removes old rows and adds the metrics of a relay", async () => {
   await withJobs(async (db) => {
     const ran: string[] = [];
@@ -290,6 +314,28 @@ Deno.test("a delivery with delays gets the next attempts, and the relay hands ov
   });
 });
 
+Deno.test("a relay hands over a delayed job at its time where the delivery has no delays", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const delivered: string[] = [];
+    const deliver = (jobs: readonly CommittedJob[]) =>
+      Promise.resolve(void delivered.push(...jobs.map(({ id }) => id)));
+    const restore = configureJobs({ clock, delivery: { graceSeconds: 60, deliver } });
+    const job = defineJob({ name: "index", schema: z.null() })(() => {});
+    const relay = defineJobRelayHandler({ getDb: () => db, ...QUIET });
+    const id = await job.enqueue(db, null, { delaySeconds: 30 });
+    delivered.length = 0;
+    const found: string[][] = [];
+    for (const ms of [29_000, 1000]) {
+      await clock.advance(ms);
+      await relay(createScheduleEvent(), context());
+      found.push(delivered.splice(0));
+    }
+    restore();
+    assertEquals(found, [[], [id]]);
+  });
+});
+
 Deno.test("defineSchedule() finds the last time in a time zone with summer time", async () => {
   const job = defineJob({ name: "report", schema: z.null() })(() => {});
   const daily = defineSchedule(job, {
@@ -302,6 +348,25 @@ Deno.test("defineSchedule() finds the last time in a time zone with summer time"
   assertEquals(await find("2026-01-10T01:30:00Z"), "2026-01-10T01:30:00.000Z");
   assertEquals(await find("2026-01-10T01:29:59Z"), "2026-01-09T01:30:00.000Z");
   assertEquals(await find("2026-07-10T00:30:00Z"), "2026-07-10T00:30:00.000Z");
+  /** Lists the times that a relay finds which runs once a minute. */
+  async function listTimes(from: string, hours: number): Promise<Set<string>> {
+    const times = new Set<string>();
+    for (let minute = 0; minute <= hours * 60; minute++) {
+      times.add((await find(new Date(Date.parse(from) + minute * 60_000).toISOString()))!);
+    }
+    return times;
+  }
+  // 2:30 does not exist on the day on which summer time begins: 3:00 follows 2:00. It comes twice on the day on which it ends
+  assertEquals([...await listTimes("2026-03-28T12:00:00Z", 48)], [
+    "2026-03-28T01:30:00.000Z",
+    "2026-03-29T01:00:00.000Z",
+    "2026-03-30T00:30:00.000Z",
+  ]);
+  assertEquals([...await listTimes("2026-10-24T12:00:00Z", 48)], [
+    "2026-10-24T00:30:00.000Z",
+    "2026-10-25T00:30:00.000Z",
+    "2026-10-26T01:30:00.000Z",
+  ]);
 });
 
 Deno.test("defineSchedule() refuses invalid options", () => {

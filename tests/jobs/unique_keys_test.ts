@@ -2,7 +2,13 @@ import { assertEquals, assertThrows } from "@std/assert";
 import * as z from "zod";
 import { withTransaction } from "../../database/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { configureJobs, createJobWorker, defineJob, PermanentJobError } from "../../jobs/mod.ts";
+import {
+  cancelJobs,
+  configureJobs,
+  createJobWorker,
+  defineJob,
+  PermanentJobError,
+} from "../../jobs/mod.ts";
 import { createFakeClock, createTestDatabase } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { createJobsTable, listRows } from "./jobs_database.ts";
@@ -98,6 +104,55 @@ Deno.test("enqueue() with whileQueued adds a job when the earlier one runs or ha
   assertEquals((await worker.runDue()).done, 1);
   assertEquals(ran, [1, 3, 6]);
   assertEquals(await listStates("queued"), ["done"]);
+});
+
+Deno.test("a job that was replaced while it ran keeps its new time when its attempt fails", async () => {
+  let during = async () => {};
+  const ran: unknown[] = [];
+  const retry = { baseDelaySeconds: 1 };
+  const job = defineJob({ name: "moved", schema: z.number(), retry, unique: { replace: true } })(
+    async ({ payload }) => {
+      ran.push(payload);
+      await during();
+    },
+  );
+  const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+  await job.enqueue(db, 1, { key: "k" });
+  during = async () => {
+    during = async () => {};
+    await job.enqueue(db, 2, { key: "k", delaySeconds: 60 });
+    throw new Error("down");
+  };
+  assertEquals((await worker.runDue()).retried, 1);
+  await clock.advance(59_000);
+  assertEquals((await worker.runDue()).done, 0);
+  await clock.advance(1000);
+  assertEquals((await worker.runDue()).done, 1);
+  assertEquals(ran, [1, 2]);
+});
+
+Deno.test("a job that is cancelled while it runs does not hold its key", async () => {
+  let during = async () => {};
+  const ran: unknown[] = [];
+  const job = defineJob({ name: "stopped", schema: z.number(), unique: { whileQueued: true } })(
+    async ({ payload }) => {
+      ran.push(payload);
+      await during();
+    },
+  );
+  const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+  const id = await job.enqueue(db, 1, { key: "k" });
+  during = async () => {
+    during = async () => {};
+    await job.enqueue(db, 2, { key: "k" });
+    await cancelJobs(db, [id], { running: true });
+  };
+  assertEquals((await worker.runDue()).lost, 1);
+  assertEquals(await listStates("stopped"), ["cancelled"]);
+  await job.enqueue(db, 3, { key: "k" });
+  assertEquals((await worker.runDue()).done, 1);
+  assertEquals((await worker.runDue()).done, 0);
+  assertEquals(ran, [1, 3]);
 });
 
 Deno.test("enqueue() with periodSeconds frees a key when its job has ended and the period is over", async () => {

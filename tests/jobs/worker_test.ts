@@ -15,6 +15,7 @@ import {
   defineJob,
   defineJobRelayHandler,
   type EnqueueOptions,
+  type JobCounts,
   pauseJobs,
   PermanentJobError,
   resumeJobs,
@@ -368,6 +369,31 @@ Deno.test("a handler of batches gets jobs together, and each alone after a failu
   });
 });
 
+Deno.test("a job of a batch that cannot run ends alone", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const restore = configureJobs({ clock });
+    const old = defineJob({ name: "index", schema: z.any() })(() => {});
+    const job = defineJob({ name: "index", schema: z.number(), batchSize: 3 })(({ jobs }) => {
+      if (jobs.some(({ payload }) => payload === 2)) throw new PermanentJobError("rejected");
+    });
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], clock, ...QUIET });
+    const counts: JobCounts[] = [];
+    for (const wrong of ["text", 2]) {
+      await old.enqueueMany(db, [1, wrong, 3]);
+      // a payload that does not fit counts after this time
+      await clock.advance(16 * 60_000);
+      counts.push(await worker.runDue());
+      await clock.advance(60_000);
+      counts.push(await worker.runDue());
+    }
+    restore();
+    const together = { done: 0, retried: 3, dead: 0, lost: 0 };
+    const alone = { done: 2, retried: 0, dead: 1, lost: 0 };
+    assertEquals(counts, [together, alone, together, alone]);
+  });
+});
+
 Deno.test("a handler that ignores its signal does not run beside itself", async () => {
   await withJobs(async (db) => {
     let free = () => {};
@@ -404,6 +430,8 @@ Deno.test("enqueue() refuses what JSON cannot hold, with its path", async () => 
       [{ notes: [1, Number.NaN] }, "notes.1"],
       [{ then: () => {} }, "then"],
       [{ match: /a/ }, "match"],
+      [{ failure: new Error("lost") }, "failure"],
+      [{ query: new URLSearchParams("a=1") }, "query"],
     ];
     for (const [payload, path] of refused) {
       const error = await assertRejects(() => job.enqueue(db, payload), ValidationError);
@@ -548,6 +576,49 @@ Deno.test("start() goes on with the next jobs when the outcome of one could not 
     assertEquals(lines.filter(({ level }) => level === "ERROR").map(({ message }) => message), [
       "running jobs failed, the worker tries again",
     ]);
+  });
+});
+
+Deno.test("start() keeps its lanes when the next job of a group could not be leased", async () => {
+  await withJobs(async (db) => {
+    let isDown = false;
+    let running = 0;
+    let most = 0;
+    let ran = 0;
+    const job = defineJob({ name: "index", schema: z.null() })(async ({ job }) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running--;
+      ran++;
+      // the statement that follows the end of this job fails
+      if (job.group !== undefined) isDown = true;
+    });
+    const getDb = () => {
+      // the end is recorded before
+      if (isDown && new Error().stack?.includes("claimGroup")) {
+        isDown = false;
+        throw new Error("the database restarts");
+      }
+      return db;
+    };
+    const worker = createJobWorker({ getDb, jobs: [job], concurrency: 2, ...QUIET });
+    await captureLogs(async () => {
+      worker.start({ pollMs: 10 });
+      const until = async (jobs: number) => {
+        for (let tries = 0; ran < jobs && tries < 500; tries++) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        assertEquals(ran, jobs);
+      };
+      await job.enqueue(db, null, { group: "notes" });
+      await until(1);
+      most = 0;
+      await job.enqueueMany(db, Array(6).fill(null));
+      await until(7);
+      await worker.stop();
+    });
+    assertEquals(most, 2);
+    assertThrows(() => worker.start(), ConfigurationError, "started once");
   });
 });
 

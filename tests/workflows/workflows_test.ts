@@ -41,6 +41,8 @@ function flow<T>(
   return defineWorkflow({ name: "flow", input: TEXT, ...options })(body);
 }
 const TEXT = z.string();
+/** A part of a workflow's code. */
+type StepOfTest = (params: WorkflowParams<string>) => unknown;
 
 /** Starts a workflow and runs what is due. */
 async function begin(world: WorkflowWorld, workflow: AnyWorkflow): Promise<string> {
@@ -360,6 +362,115 @@ Deno.test("workflows", async (t) => {
     assertEquals(await world.applied(), ["a", "late", "z1"]);
   });
 
+  await part("a replay knows where all() was, also before and after a patch", async () => {
+    const twoSteps = ({ all, step }: WorkflowParams<string>) =>
+      all([
+        () => step("a", (tx) => apply(tx, "a")),
+        () => step("b", (tx) => apply(tx, "b")),
+      ]);
+    const before = flow(async (params) => {
+      await twoSteps(params);
+      await params.sleep(1);
+    });
+    const patched = flow(async (params) => {
+      if (params.patched("check")) await params.step("check", (tx) => apply(tx, "check"));
+      await twoSteps(params);
+      await params.sleep(1);
+    });
+    for (const first of [before, patched]) {
+      const id = await begin(world, first);
+      await clock.advance(1000);
+      await world.run(patched);
+      assertEquals((await read(id)).state, "done");
+    }
+    assertEquals((await world.applied()).sort(), ["a", "a", "b", "b", "check"]);
+  });
+
+  await part("the code of a patch can be removed before all()", async () => {
+    const branch = ({ all, step }: WorkflowParams<string>) =>
+      all([() => step("a", (tx) => apply(tx, "a"))]);
+    const marked = flow(async (params) => {
+      params.patched("new");
+      await branch(params);
+      await params.sleep(1);
+    });
+    const removed = flow(async (params) => {
+      await branch(params);
+      await params.sleep(1);
+    });
+    const id = await begin(world, marked);
+    await clock.advance(1000);
+    await world.run(removed);
+    assertEquals([(await read(id)).state, await world.applied()], ["done", ["a"]]);
+  });
+
+  const a: StepOfTest = ({ step }) => step("a", (tx) => apply(tx, "a"));
+  const b: StepOfTest = ({ step }) => step("b", (tx) => apply(tx, "b"));
+  const both: StepOfTest = (params) => params.all([() => a(params), () => b(params)]);
+  const changes: [string, StepOfTest, StepOfTest, string][] = [
+    [
+      "a step in place of all()",
+      both,
+      a,
+      'At position 00000 all was recorded, and the code now has step "a"',
+    ],
+    [
+      "all() in place of a step",
+      a,
+      both,
+      'At position 00000 step "a" was recorded, and the code now has all',
+    ],
+    [
+      "a branch of all() less",
+      both,
+      (params) => params.all([() => a(params)]),
+      "Branch 1 of all at position 00000 was recorded",
+    ],
+    [
+      "a call in place of a branch",
+      both,
+      (params) => params.all([() => a(params), 1]),
+      "Branch 1 of all at position 00000 was recorded",
+    ],
+    ["an end before all()", both, () => {}, "It ended, but all was recorded next"],
+  ];
+  for (const [name, first, then, message] of changes) {
+    await part(`a replay refuses ${name}`, async () => {
+      const id = await begin(
+        world,
+        flow(async (params) => {
+          await first(params);
+          await params.sleep(1);
+        }),
+      );
+      const steps = await world.applied();
+      await clock.advance(1000);
+      await world.run(flow(async (params) => {
+        await then(params);
+        if (name !== "an end before all()") await params.sleep(1);
+      }));
+      const { state, error } = await read(id);
+      assertEquals(state, "stopped", error);
+      assertStringIncludes(error!, message);
+      assertEquals(await world.applied(), steps);
+    });
+  }
+
+  await part("a worker whose lease has ended cannot change a decision", async () => {
+    const id = await begin(world, flow(({ sleep }) => sleep(60)));
+    const waited: Entry = { ...NEW_ENTRY, key: "00009", kind: "wait", name: "paid", state: "done" };
+    const decide = (result: string | null, finishedMs: number) =>
+      writeEntries(db, id, [{ ...waited, result, finishedMs }], clock);
+    await writeEntries(db, id, [{ ...waited, state: "pending" }], clock);
+    await decide('"yes"', clock.now());
+    // branches of one turn write what it has decided with each of their steps
+    await decide('"yes"', clock.now());
+    await assertRejects(() => decide(null, clock.now()), JobLeaseLostError);
+    await assertRejects(() => decide('"yes"', clock.now() + 1), JobLeaseLostError);
+    const [entry] = (await read(id)).entries.filter(({ position }) => position === "00009");
+    assertEquals([entry.state, entry.finishedAt], ["done", new Date(clock.now()).toISOString()]);
+  });
+
   await part(
     "a workflow whose turns were lost fails, and goes on when it is retried or cancelled",
     async () => {
@@ -555,6 +666,19 @@ Deno.test("workflows", async (t) => {
     assertEquals((await read(id)).output, 1);
     await clock.advance(1000);
     await world.run(short);
+    assertEquals(await getWorkflow(db, id), undefined);
+    assertEquals(await executeRows(db, sql`select 1 from trellis_workflow_entries`), []);
+  });
+
+  await part("a workflow is removed in the end if its retention was raised meanwhile", async () => {
+    const body: Parameters<typeof flow>[0] = ({ step }) => step("a", () => 1);
+    const id = await begin(world, flow(body, { retentionSeconds: 60 }));
+    const longer = flow(body, { retentionSeconds: 3600 });
+    await clock.advance(60_000);
+    await world.run(longer);
+    assertEquals((await read(id)).output, 1);
+    await clock.advance(3_540_000);
+    await world.run(longer);
     assertEquals(await getWorkflow(db, id), undefined);
     assertEquals(await executeRows(db, sql`select 1 from trellis_workflow_entries`), []);
   });

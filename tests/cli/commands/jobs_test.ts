@@ -83,7 +83,7 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       await createJobWorker({ getDb, jobs: [slow], logging: { level: "SILENT" }, metrics: false })
         .runDue();
       assertMatch(shown, /slow +queued, waits for its limit/);
-      assertMatch(shown, /slow +queued +1 +1 +0 s +1\n/);
+      assertMatch(shown, /slow +queued +1 +1 +\d+ s +1\n/);
       await db.execute(sql`delete from trellis_jobs where name = 'slow'`);
       assertEquals((await run("show", ABSENT)).exitCode, 1);
       assertEquals((await run("show", "n1")).exitCode, 2);
