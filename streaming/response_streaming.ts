@@ -1,3 +1,4 @@
+import { getMethod } from "../core/http/api_event.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import {
   type ResponseSink,
@@ -61,10 +62,12 @@ function createDelivery(): StreamDelivery {
       return async (params) => {
         const result = await handler(params);
         if (!(result instanceof StreamedResponse)) return result;
-        const delivery = deliveries.get(params.event) ?? {};
-        delivery.response = result;
-        deliveries.set(params.event, delivery);
         const { statusCode, headers, multiValueHeaders, cookies } = result;
+        if (getMethod(params.event) !== "HEAD" && !EMPTY.includes(statusCode)) {
+          const delivery = deliveries.get(params.event) ?? {};
+          delivery.response = result;
+          deliveries.set(params.event, delivery);
+        }
         return { statusCode, headers, multiValueHeaders, cookies, body: "" };
       };
     },
@@ -120,7 +123,7 @@ async function write(
     const writer = delivery.writer = delivery.sink.open(head);
     writer.on("close", leave);
     writer.on("error", leave);
-    if (!EMPTY.includes(head.statusCode)) await pump(writer, source, controller.signal);
+    await pump(writer, source, controller.signal);
     if (hasLeft) logInfo("the client left before the response was complete");
     delivery.isDone = hasLeft || !controller.signal.aborted;
     return head;
