@@ -114,7 +114,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   contract: {
     what:
       "clients of other tools and languages, schemathesis, oasdiff and linters on the documents of the examples, and AWS's sample events",
-    tests: ["clients", "schemathesis", "oasdiff", "linters", "samples"].map((name) =>
+    tests: ["clients", "schemathesis", "built", "oasdiff", "linters", "samples"].map((name) =>
       `tests/contract/${name}.ts`
     ),
   },
