@@ -8,6 +8,7 @@ import {
   type StreamingHandler,
   withStreaming,
 } from "../core/http/streaming.ts";
+import { isWithoutBody } from "../core/http/proxy_result.ts";
 import { decodeBase64 } from "../core/http/base64.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { logInfo } from "../observability/logger.ts";
@@ -24,9 +25,6 @@ interface Delivery {
   /** True if the body was written completely, or the client left. */
   isDone?: boolean;
 }
-
-/** Statuses whose responses have no body (RFC 9110, 15.3.5 and 15.4.5). */
-const EMPTY = [204, 205, 304];
 
 /**
  * Lets a handler stream its responses: it may return the result of `streamResponse` or `streamEvents`. All other
@@ -63,7 +61,7 @@ function createDelivery(): StreamDelivery {
         const result = await handler(params);
         if (!(result instanceof StreamedResponse)) return result;
         const { statusCode, headers, multiValueHeaders, cookies } = result;
-        if (getMethod(params.event) !== "HEAD" && !EMPTY.includes(statusCode)) {
+        if (getMethod(params.event) !== "HEAD" && !isWithoutBody(statusCode)) {
           const delivery = deliveries.get(params.event) ?? {};
           delivery.response = result;
           deliveries.set(params.event, delivery);

@@ -37,8 +37,10 @@ export function toGatewayResult(
   for (const name in extra) {
     if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
   }
-  const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
-  if (result.isBase64Encoded) shaped.isBase64Encoded = true;
+  const { statusCode, isBase64Encoded } = result;
+  const body = isWithoutBody(statusCode) ? "" : result.body ?? "";
+  const shaped: ProxyResult = { statusCode, headers, body };
+  if (isBase64Encoded && body !== "") shaped.isBase64Encoded = true;
   const cookies = listCookies(result);
   if (source === "alb") {
     shapeForLoadBalancer(shaped, cookies, isAlbEvent(event) && !!event.multiValueHeaders);
@@ -112,6 +114,11 @@ function isProxyResult(result: ProxyResult | null): boolean {
   return Number.isInteger(statusCode) && (statusCode as number) >= 100 &&
     (statusCode as number) <= 599 &&
     (typeof body === "string" || body === undefined || body === null);
+}
+
+/** Checks for a status whose responses have no body (RFC 9110, sections 15.2, 15.3.5, 15.3.6 and 15.4.5). */
+export function isWithoutBody(status: number): boolean {
+  return status < 200 || status === 204 || status === 205 || status === 304;
 }
 
 type SingleHeaders = Record<string, string | number | boolean>;

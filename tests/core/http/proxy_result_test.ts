@@ -200,6 +200,17 @@ Deno.test("toGatewayResult() passes base64 on", () => {
   }
 });
 
+Deno.test("toGatewayResult() leaves out the body of a status that has none", () => {
+  for (const statusCode of [103, 204, 205, 304]) {
+    const { body, isBase64Encoded } = shape("http", {
+      statusCode,
+      body: "AAE=",
+      isBase64Encoded: true,
+    });
+    assertEquals([body, isBase64Encoded], ["", undefined]);
+  }
+});
+
 Deno.test("toGatewayResult() changes nothing of what the handler returned", () => {
   const result = structuredClone(RESULT);
   for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
