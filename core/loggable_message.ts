@@ -1,6 +1,6 @@
 import { redactValue } from "../observability/redact.ts";
 import { REDACTED } from "../observability/redacted.ts";
-import { decodePercent } from "./http/cookies.ts";
+import { decodePercent } from "./http/percent_encoding.ts";
 
 /** The members of events and results that hold fields inside a text. */
 interface Message {

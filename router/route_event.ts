@@ -5,7 +5,7 @@ import {
   isHttpApiEvent,
   stripStage,
 } from "../core/http/api_event.ts";
-import { decodePercent } from "../core/http/cookies.ts";
+import { decodePercent } from "../core/http/percent_encoding.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import type { RoutePattern } from "./route_key.ts";
 import type { RouteMatch } from "./route_matcher.ts";

@@ -1,7 +1,7 @@
 import { TrieRouter } from "hono/router/trie-router";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { compareRoutes, parseParameter, type RoutePattern } from "./route_key.ts";
-import { decodePercent } from "../core/http/cookies.ts";
+import { decodePercent, encodePercent } from "../core/http/percent_encoding.ts";
 
 /** A route that matches a request. */
 export interface RouteMatch<R> {
@@ -102,9 +102,7 @@ const PLAIN = /^[A-Za-z0-9._~-]*$/;
 
 /** Encodes a segment in one defined way, so that fixed segments match in any encoding. */
 function encodeSegment(segment: string): string {
-  if (PLAIN.test(segment)) return segment;
-  return encodeURIComponent(decodePercent(segment))
-    .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return PLAIN.test(segment) ? segment : encodePercent(decodePercent(segment));
 }
 
 function readParameters<R>(

@@ -113,10 +113,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
   contract: {
     what:
-      "clients of other tools and languages, schemathesis, oasdiff and linters on the documents of the examples, and AWS's sample events",
-    tests: ["clients", "schemathesis", "oasdiff", "linters", "samples"].map((name) =>
-      `tests/contract/${name}.ts`
-    ),
+      "clients of other tools and languages, pages of Vite and Next.js, schemathesis, generated requests to builds, oasdiff and linters on the documents of the examples, and AWS's sample events",
+    tests: ["clients", "schemathesis", "built", "pages", "oasdiff", "linters", "samples"].map((
+      name,
+    ) => `tests/contract/${name}.ts`),
   },
   consumers: {
     what: "the packed package on every Node, Bun and TypeScript, and by every package manager",

@@ -1,3 +1,4 @@
+import { encodePercent } from "../core/http/percent_encoding.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import {
   createStreamedResponse,
@@ -101,7 +102,7 @@ export function streamCsv<TRow>(
     // RFC 6266: names beyond ASCII in the second form
     "Content-Disposition": `attachment; filename="${
       fileName.replaceAll(/[^\x20-\x7e]|["\\]/g, "_")
-    }"; filename*=UTF-8''${encodeURIComponent(fileName)}`,
+    }"; filename*=UTF-8''${encodePercent(fileName)}`,
   };
   return createStreamedResponse(
     (signal) =>

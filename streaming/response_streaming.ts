@@ -1,3 +1,4 @@
+import { getMethod } from "../core/http/api_event.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import {
   type ResponseSink,
@@ -7,6 +8,7 @@ import {
   type StreamingHandler,
   withStreaming,
 } from "../core/http/streaming.ts";
+import { isWithoutBody } from "../core/http/proxy_result.ts";
 import { decodeBase64 } from "../core/http/base64.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { logInfo } from "../observability/logger.ts";
@@ -23,9 +25,6 @@ interface Delivery {
   /** True if the body was written completely, or the client left. */
   isDone?: boolean;
 }
-
-/** Statuses whose responses have no body (RFC 9110, 15.3.5 and 15.4.5). */
-const EMPTY = [204, 205, 304];
 
 /**
  * Lets a handler stream its responses: it may return the result of `streamResponse` or `streamEvents`. All other
@@ -61,10 +60,12 @@ function createDelivery(): StreamDelivery {
       return async (params) => {
         const result = await handler(params);
         if (!(result instanceof StreamedResponse)) return result;
-        const delivery = deliveries.get(params.event) ?? {};
-        delivery.response = result;
-        deliveries.set(params.event, delivery);
         const { statusCode, headers, multiValueHeaders, cookies } = result;
+        if (getMethod(params.event) !== "HEAD" && !isWithoutBody(statusCode)) {
+          const delivery = deliveries.get(params.event) ?? {};
+          delivery.response = result;
+          deliveries.set(params.event, delivery);
+        }
         return { statusCode, headers, multiValueHeaders, cookies, body: "" };
       };
     },
@@ -120,7 +121,7 @@ async function write(
     const writer = delivery.writer = delivery.sink.open(head);
     writer.on("close", leave);
     writer.on("error", leave);
-    if (!EMPTY.includes(head.statusCode)) await pump(writer, source, controller.signal);
+    await pump(writer, source, controller.signal);
     if (hasLeft) logInfo("the client left before the response was complete");
     delivery.isDone = hasLeft || !controller.signal.aborted;
     return head;

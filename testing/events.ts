@@ -119,7 +119,9 @@ export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
   const { body, isBase64Encoded, headers } = readBodyOption(options);
   const query = toValues(options.query);
   const lower = Object.fromEntries(
-    Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values.join(",")]),
+    Object.entries(headers).map((
+      [name, values],
+    ) => [name.toLowerCase(), values.join(name.toLowerCase() === "cookie" ? "; " : ",")]),
   );
   const { cookie, ...others } = lower;
   return {

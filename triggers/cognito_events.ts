@@ -326,3 +326,43 @@ export const CognitoUserMigrationEvent: z.ZodType<
     enableSMSMFA: z.boolean().nullish(),
   }),
 );
+
+/** What an identity provider sent about a user. Which parts there are depends on the type of the provider. */
+export interface CognitoFederatedAttributes {
+  /** The answer of the token endpoint, with the tokens. Of OIDC and social providers. */
+  tokenResponse?: Record<string, string> | null;
+  /** Claims of the ID token. Of OIDC and social providers. */
+  idToken?: Record<string, string> | null;
+  /** The answer of the userinfo endpoint. Of OIDC and social providers. */
+  userInfo?: Record<string, string> | null;
+  /** Attributes of the assertion. Of SAML providers. */
+  samlResponse?: Record<string, string> | null;
+}
+
+/**
+ * A user signs in with another identity provider: answer with the attributes to store. Attributes that the answer does not
+ * name are not stored; `{}` stores all.
+ */
+export type CognitoInboundFederationEvent = CognitoEvent<
+  `InboundFederation_${string}`,
+  { providerName: string; providerType: string; attributes: CognitoFederatedAttributes },
+  { userAttributesToMap?: Record<string, string> | null }
+>;
+/** Schema of {@link CognitoInboundFederationEvent}. */
+export const CognitoInboundFederationEvent: z.ZodType<
+  CognitoInboundFederationEvent,
+  CognitoInboundFederationEvent
+> = cognitoEvent(
+  "InboundFederation",
+  z.looseObject({
+    providerName: z.string(),
+    providerType: z.string(),
+    attributes: z.looseObject({
+      tokenResponse: OptionalTexts,
+      idToken: OptionalTexts,
+      userInfo: OptionalTexts,
+      samlResponse: OptionalTexts,
+    }),
+  }),
+  z.looseObject({ userAttributesToMap: OptionalTexts }),
+);

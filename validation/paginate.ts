@@ -88,6 +88,7 @@ export interface Pagination<TPosition, TFilters, TItem, TItemInput> {
 
 const NO_FILTERS = z.object({});
 const PURPOSE = "trellis cursor:";
+const NOT_A_CURSOR = "is not a cursor of this list and these filters";
 
 /**
  * Creates the parts of a handler that sends a list in pages: the query with `limit` and `cursor`, the response with `items`
@@ -179,7 +180,8 @@ export function paginate<TPosition, TItem, TItemInput, TFilters = Record<string,
       ) as unknown as z.ZodMiniNumber,
       limit,
     ),
-    cursor: z.optional(z.string().check(z.maxLength(2000))),
+    // without a pattern 2,000 characters could be 24 KB in the address, which gateways refuse before the function
+    cursor: z.optional(z.string().check(z.maxLength(2000), z.regex(/^[\w.-]*$/, NOT_A_CURSOR))),
   });
   const querySchema = z.pipe(
     z.intersection(fields, filters),
@@ -191,7 +193,7 @@ export function paginate<TPosition, TItem, TItemInput, TFilters = Record<string,
         if (after === undefined) {
           context.issues.push({
             code: "custom",
-            message: "is not a cursor of this list and these filters",
+            message: NOT_A_CURSOR,
             path: ["cursor"],
             input: cursor,
           });

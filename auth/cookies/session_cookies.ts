@@ -1,4 +1,5 @@
-import { decodePercent, splitCookies } from "../../core/http/cookies.ts";
+import { splitCookies } from "../../core/http/cookies.ts";
+import { decodePercent } from "../../core/http/percent_encoding.ts";
 import { readSignedToken } from "./session_token.ts";
 
 /**

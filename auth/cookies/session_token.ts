@@ -1,4 +1,4 @@
-import { decodePercent } from "../../core/http/cookies.ts";
+import { decodePercent } from "../../core/http/percent_encoding.ts";
 import { decodeBase64 } from "../webhooks/webhook_input.ts";
 import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 

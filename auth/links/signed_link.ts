@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { getPath, getQuery, stripStage } from "../../core/http/api_event.ts";
-import { decodePercent } from "../../core/http/cookies.ts";
+import { decodePercent } from "../../core/http/percent_encoding.ts";
 import { encodeBase64Url } from "../../core/http/base64.ts";
 import { timingSafeEqual } from "../../core/http/timing_safe_equal.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";

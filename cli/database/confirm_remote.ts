@@ -3,7 +3,7 @@ import type { DatabaseSettings } from "../../database/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
-import { decodePercent } from "../../core/http/cookies.ts";
+import { decodePercent } from "../../core/http/percent_encoding.ts";
 
 /** The option that confirms {@link confirmRemote} in advance. */
 export const YES_OPTION: CommandOption = {

@@ -1,5 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
-import { decodePercent } from "../../core/http/cookies.ts";
+import { decodePercent } from "../../core/http/percent_encoding.ts";
 import type { DatabaseConfig } from "../../database/config/config.ts";
 import type { Grant } from "../../database/permissions/live_grants.ts";
 import type { FunctionLogin } from "../../database/permissions/logins.ts";

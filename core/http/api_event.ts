@@ -31,7 +31,13 @@ export function isHttpEvent(event: unknown): event is ApiEvent {
   if ((requestContext as { connectionId?: unknown } | undefined)?.connectionId) return false;
   // what a gateway asks an authorizer about has all members of the request
   if ("methodArn" in event || "routeArn" in event) return false;
+  if (requestContext?.http === undefined && isLatticeEvent(event)) return false;
   return HTTP_MEMBERS.some((name) => name in event) || requestContext?.http !== undefined;
+}
+
+/** Checks whether an event comes from VPC Lattice, in version 1.0 or 2.0. Its members have other names and types. */
+function isLatticeEvent(event: object): boolean {
+  return "raw_path" in event || isHttpApiEvent(event);
 }
 
 /**
@@ -42,7 +48,8 @@ export function isHttpEvent(event: unknown): event is ApiEvent {
 export function checkHttpEvent(event: unknown): void {
   if (isHttpEvent(event)) return;
   throw new UnexpectedError(
-    "The event is no HTTP request: the trigger of this function must be an API, a function URL or a load balancer",
+    "The event is no HTTP request: the trigger of this function must be an API, a function URL or a load balancer. For VPC Lattice " +
+      "use defineEventHandler({ event: VpcLatticeEvent })",
   );
 }
 

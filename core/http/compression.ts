@@ -25,9 +25,10 @@ const COMPRESSIBLE =
 export function compressResult(event: ApiEvent, result: ProxyResult): ProxyResult {
   const { body, headers = {}, isBase64Encoded } = result;
   const read = (name: string) => String(headers[nameIn(headers, name) ?? ""] ?? "");
-  const isCompressible = getSource(event) !== "rest" && !isBase64Encoded && !!body &&
-    COMPRESSIBLE.test(read("Content-Type")) && read("Content-Encoding") === "" &&
-    !/\bno-transform\b/i.test(read("Cache-Control"));
+  const isCompressible = getSource(event) !== "rest" && !isBase64Encoded &&
+    // a 304 has the Vary of the response that it stands for (RFC 9110, section 15.4.5)
+    (result.statusCode === 304 || !!body && COMPRESSIBLE.test(read("Content-Type"))) &&
+    read("Content-Encoding") === "" && !/\bno-transform\b/i.test(read("Cache-Control"));
   if (!isCompressible) return result;
   const vary = nameIn(headers, "Vary") ?? "Vary";
   const varied = {

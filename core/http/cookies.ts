@@ -1,5 +1,6 @@
 import { getHeader, isHttpApiEvent } from "./api_event.ts";
 import type { ApiEvent, RestApiEvent } from "./lambda.ts";
+import { decodePercent } from "./percent_encoding.ts";
 
 /**
  * Returns the cookies of a request as one `Cookie` header. An HTTP API passes them as a list.
@@ -46,14 +47,4 @@ export function getCookies(event: ApiEvent): Record<string, string> {
     if (name !== "__proto__" && !Object.hasOwn(cookies, name)) cookies[name] = decodePercent(value);
   }
   return cookies;
-}
-
-/** Decodes a percent-encoded text. Returns malformed text unchanged. */
-export function decodePercent(text: string): string {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -50,22 +50,25 @@ export function withConditions<TParams extends { event: ApiEvent }>(
       );
     }
 
-    function check(tag: string | undefined): boolean {
-      if (ifMatch !== undefined && !isListed(ifMatch, tag)) throw new PreconditionFailedError();
-      const isKnown = ifNoneMatch !== undefined && isListed(ifNoneMatch, tag, true);
-      if (isKnown && !isRead) throw new PreconditionFailedError();
-      return isKnown;
+    /** Returns the tag of the response that the client has, with its encoding. */
+    function check(tag: string | undefined): string | undefined {
+      if (ifMatch !== undefined && !findListed(ifMatch, tag)) throw new PreconditionFailedError();
+      const known = ifNoneMatch === undefined ? undefined : findListed(ifNoneMatch, tag, true);
+      if (known !== undefined && !isRead) throw new PreconditionFailedError();
+      return known;
     }
 
     const version = etag === true ? undefined : await etag(params);
     const tag = version === undefined ? undefined : toTag(version);
-    if (etag !== true && check(tag)) return toNotModified({ ETag: tag! });
+    const known = etag === true ? undefined : check(tag);
+    if (known !== undefined) return toNotModified({ ETag: known });
     const result = await run(params);
     if (!isRead || result.statusCode !== 200) return result;
     const own = nameIn(result.headers ?? {}, "ETag");
     const sent = own === undefined ? tag ?? await hashBody(result) : String(result.headers![own]);
-    const headers = { ...result.headers, [own ?? "ETag"]: sent };
-    return etag === true && check(sent) ? toNotModified(headers) : { ...result, headers };
+    const same = etag === true ? check(sent) : undefined;
+    const headers = { ...result.headers, [own ?? "ETag"]: same ?? sent };
+    return same === undefined ? { ...result, headers } : toNotModified(headers);
   };
 }
 
@@ -78,16 +81,18 @@ async function hashBody({ body }: ProxyResult): Promise<string> {
   return `"${encodeBase64Url(new Uint8Array(digest, 0, 16))}"`;
 }
 
-/** Checks a list of tags; `*` is any version of a resource that exists. A weak comparison ignores the prefix `W/`. */
-function isListed(list: string, tag: string | undefined, isWeak = false): boolean {
-  if (tag === undefined) return false;
-  if (list.trim() === "*") return true;
-  const compared = isWeak ? tag.replace(/^W\//, "") : tag;
-  const listed = list.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  return !compared.startsWith("W/") &&
-    listed.some((each) =>
-      (isWeak ? each.replace(/^W\//, "") : each).replace(ENCODING, '"') === compared
-    );
+/**
+ * Finds a tag in a list, in which it can name an encoding; `*` is any version of a resource that exists. A weak comparison
+ * ignores the prefix `W/`.
+ */
+function findListed(list: string, tag: string | undefined, isWeak = false): string | undefined {
+  if (tag === undefined || list.trim() === "*") return tag;
+  const strip = (each: string) => isWeak ? each.replace(/^W\//, "") : each;
+  const compared = strip(tag);
+  if (compared.startsWith("W/")) return undefined;
+  const listed = (list.match(/(?:W\/)?"[^"]*"/g) ?? []).map(strip)
+    .find((each) => each === compared || each.replace(ENCODING, '"') === compared);
+  return listed?.replace(compared, tag);
 }
 
 /** Headers of a body, which a 304 does not have. */

@@ -33,34 +33,64 @@ export function toGatewayResult(
         "buildValidatedResponse gives",
     );
   }
-  const headers = copyHeaders(result.headers, extra);
+  const headers = copyHeaders(result, extra);
   for (const name in extra) {
     if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
   }
-  const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
-  if (result.isBase64Encoded) shaped.isBase64Encoded = true;
-  const several = severalValues(result, headers);
-  if (source === "rest") {
-    if (several !== undefined) shaped.multiValueHeaders = several;
-  } else if (source === "http") shapeForHttpApi(shaped, several);
-  else shapeForLoadBalancer(shaped, several, isAlbEvent(event) && !!event.multiValueHeaders);
+  const { statusCode, isBase64Encoded } = result;
+  const body = isWithoutBody(statusCode) ? "" : result.body ?? "";
+  const shaped: ProxyResult = { statusCode, headers, body };
+  if (isBase64Encoded && body !== "") shaped.isBase64Encoded = true;
+  const cookies = listCookies(result);
+  if (source === "alb") {
+    shapeForLoadBalancer(shaped, cookies, isAlbEvent(event) && !!event.multiValueHeaders);
+  } else if (cookies.length > 0) {
+    if (source === "http") shaped.cookies = cookies;
+    else shaped.multiValueHeaders = { [COOKIE]: cookies };
+  }
   return shaped;
 }
 
-/** Copies the handler's headers. Values that are equal to those in `extra` are safe. */
+const COOKIE = "Set-Cookie";
+
+/**
+ * Copies the handler's headers without its cookies. Several values of one header are joined with commas (RFC 9110, section 5.2),
+ * as HTTP APIs do, so that each gateway sends the same. Values that are equal to those in `extra` are safe.
+ */
 function copyHeaders(
-  own: SingleHeaders | undefined,
+  { headers: own, multiValueHeaders }: ProxyResult,
   extra: Readonly<Record<string, string>>,
 ): SingleHeaders {
   const headers: SingleHeaders = { ...own };
+  for (const [name, values] of Object.entries(multiValueHeaders ?? {})) {
+    const known = nameIn(headers, name);
+    // some handlers set a header in both forms
+    const all = new Set([...known === undefined ? [] : [headers[known]], ...values].map(String));
+    if (all.size > 0) headers[known ?? name] = [...all].join(", ");
+  }
   for (const name in headers) {
     const value = headers[name];
-    if (!isHeaderName(name)) delete headers[name];
+    if (isCookie(name) || !isHeaderName(name)) delete headers[name];
     else if (value !== extra[name] && typeof value === "string" && UNSAFE_IN_HEADER.test(value)) {
       headers[name] = safeValue(value);
     }
   }
   return headers;
+}
+
+function isCookie(name: string): boolean {
+  return name.length === COOKIE.length && name.toLowerCase() === "set-cookie";
+}
+
+/** Returns the cookies of a result, which a result can have in three places. */
+function listCookies(
+  { headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult,
+): string[] {
+  const values = [...Object.entries(headers), ...Object.entries(multiValueHeaders)]
+    .filter(([name, value]) => isCookie(name) && value !== undefined);
+  return [...values.flatMap(([, value]) => value), ...cookies].map((each) =>
+    String(safeValue(each))
+  );
 }
 
 /** Checks the name of a header. Gateways reject a response with an invalid name, so the header is omitted. */
@@ -84,6 +114,11 @@ function isProxyResult(result: ProxyResult | null): boolean {
   return Number.isInteger(statusCode) && (statusCode as number) >= 100 &&
     (statusCode as number) <= 599 &&
     (typeof body === "string" || body === undefined || body === null);
+}
+
+/** Checks for a status whose responses have no body (RFC 9110, sections 15.2, 15.3.5, 15.3.6 and 15.4.5). */
+export function isWithoutBody(status: number): boolean {
+  return status < 200 || status === 204 || status === 205 || status === 304;
 }
 
 type SingleHeaders = Record<string, string | number | boolean>;
@@ -116,74 +151,23 @@ export function addToVary(names: string, name: string): string {
   return known.includes("*") || known.includes(name.toLowerCase()) ? names : `${names}, ${name}`;
 }
 
-/** Returns the headers with several values, including cookies, or `undefined` without any. */
-function severalValues(
-  { multiValueHeaders, cookies }: ProxyResult,
-  headers: SingleHeaders,
-): Record<string, string[]> | undefined {
-  if (multiValueHeaders === undefined && cookies === undefined) return undefined;
-  const all: Record<string, string[]> = {};
-  for (const name in multiValueHeaders) {
-    if (name.toLowerCase() === CORRELATION_ID_HEADER.toLowerCase()) continue;
-    if (isHeaderName(name)) {
-      all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
-    }
-  }
-  // a cookie in the single-value headers is added to the others
-  const single = nameIn(headers, "Set-Cookie");
-  const later = (cookies ?? []).map((cookie) => String(safeValue(cookie)));
-  if (single !== undefined || later.length > 0) {
-    const name = nameIn(all, "Set-Cookie") ?? "Set-Cookie";
-    all[name] = [
-      ...(single === undefined ? [] : [String(headers[single])]),
-      ...all[name] ?? [],
-      ...later,
-    ];
-    if (single !== undefined) delete headers[single];
-  }
-  return all;
-}
-
-/** Converts to payload format 2.0: cookies in a separate list, other headers joined. */
-function shapeForHttpApi(shaped: ProxyResult, several: Record<string, string[]> | undefined): void {
-  const cookies: string[] = [];
-  for (const name in several) {
-    if (name.toLowerCase() === "set-cookie") cookies.push(...several[name]);
-    else shaped.headers![name] = several[name].join(", ");
-  }
-  for (const name of Object.keys(shaped.headers!)) {
-    if (name.toLowerCase() !== "set-cookie") continue;
-    cookies.unshift(String(shaped.headers![name]));
-    delete shaped.headers![name];
-  }
-  if (cookies.length > 0) shaped.cookies = cookies;
-}
-
 /**
  * A target group reads either `headers` or `multiValueHeaders`, depending on its settings. In `headers` a name can occur
  * only once, so each further cookie uses another spelling of `Set-Cookie`.
  */
 function shapeForLoadBalancer(
   shaped: ProxyResult,
-  several: Record<string, string[]> | undefined,
+  cookies: readonly string[],
   readsAllValues: boolean,
 ): void {
   const headers = shaped.headers!;
-  if (readsAllValues) {
-    shaped.multiValueHeaders = { ...several };
-    for (const name in headers) {
-      // own: a header may be called toString
-      const more = several !== undefined && Object.hasOwn(several, name) ? several[name] : [];
-      shaped.multiValueHeaders[name] = [headers[name], ...more];
-    }
-    delete shaped.headers;
+  if (!readsAllValues) {
+    cookies.forEach((cookie, i) => headers[getSpelling(COOKIE.toLowerCase(), i)] = cookie);
     return;
   }
-  for (const name in several) {
-    if (name.toLowerCase() === "set-cookie") {
-      several[name].forEach((cookie, i) => headers[getSpelling("set-cookie", i)] = cookie);
-    } else headers[name] = several[name].join(", ");
-  }
+  shaped.multiValueHeaders = cookies.length > 0 ? { [COOKIE]: [...cookies] } : {};
+  for (const name in headers) shaped.multiValueHeaders[name] = [headers[name]];
+  delete shaped.headers;
 }
 
 /** Returns the `i`th spelling of a lower-case name: the bits of `i` select the letters in upper case. */

@@ -4,6 +4,7 @@ import { getFieldName } from "./field_errors.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import { getInvocation } from "./get_invocation.ts";
 import type { LambdaContext, ProxyResult } from "./lambda.ts";
+import { isWithoutBody } from "./proxy_result.ts";
 import { setOrigin } from "./response_origin.ts";
 
 /** Further parts of a response. */
@@ -19,7 +20,7 @@ export interface ResponseOptions {
 /**
  * Builds a JSON response. With a schema the body is parsed by it, so that what the schema does not name stays inside. A
  * handler with `responseSchema` or `responses` parses the body by its own schema unless it was given here.
- * 204 and 304 carry no body (RFC 9110, 15.3.5 and 15.4.5).
+ * 204, 205 and 304 carry no body.
  *
  * @param context Lambda's context, as the handler got it.
  * @param statusCode HTTP status, 100 to 599.
@@ -52,7 +53,7 @@ export function buildValidatedResponse<TInput = unknown>(
   if (!Number.isInteger(statusCode) || statusCode < 100 || statusCode > 599) {
     throw new RangeError(`statusCode must be an integer from 100 to 599, got ${statusCode}`);
   }
-  const empty = statusCode === 204 || statusCode === 304 || statusCode < 200;
+  const empty = isWithoutBody(statusCode);
   const value = empty ? undefined : schema === undefined ? body : parse(body, schema);
   const text = serialize(value);
   const correlationId = getInvocation(context)?.correlationId ?? context?.awsRequestId;

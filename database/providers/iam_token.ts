@@ -1,3 +1,4 @@
+import { encodePercent } from "../../core/http/percent_encoding.ts";
 import { builtinModule } from "../../env/builtin_module.ts";
 import { environment, type EnvSource, readEnv } from "../../env/get_env.ts";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
@@ -117,18 +118,10 @@ export function signQuery(
   const hmac = (key: string | Uint8Array, text: string): Uint8Array =>
     crypto.createHmac("sha256", key).update(text).digest();
 
-  const query = parameters.map(([name, value]) => [encode(name), encode(value)])
+  const query = parameters.map(([name, value]) => [encodePercent(name), encodePercent(value)])
     .sort(([a], [b]) => a < b ? -1 : 1).map((pair) => pair.join("=")).join("&");
   const canonical = ["GET", "/", query, `host:${host}`, "", "host", sha256("")].join("\n");
   const text = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256(canonical)].join("\n");
   const key = scope.reduce(hmac, `AWS4${secretAccessKey}` as string | Uint8Array);
   return { query, signature: crypto.createHmac("sha256", key).update(text).digest("hex") };
-}
-
-/** Encodes everything except the unreserved characters of RFC 3986. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replaceAll(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }

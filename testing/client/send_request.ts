@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isAppError } from "../../errors/app_error.ts";
 import type { AuthorizerContext, ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
+import { isWithoutBody } from "../../core/http/proxy_result.ts";
 import type { ResponseSink } from "../../core/http/streaming.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { createLambdaContext } from "../context.ts";
@@ -121,7 +122,7 @@ function toResponse(result: ProxyResult): Response {
     for (const value of values) headers.append(name, String(value));
   }
   const bytes = isBase64Encoded ? Buffer.from(body, "base64") : Buffer.from(body ?? "");
-  const hasBody = bytes.length > 0 && statusCode !== 204 && statusCode !== 304;
+  const hasBody = bytes.length > 0 && !isWithoutBody(statusCode);
   return new Response(hasBody ? new Uint8Array(bytes) : null, { status: statusCode, headers });
 }
 

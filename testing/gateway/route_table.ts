@@ -1,6 +1,6 @@
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
-import { decodePercent } from "../../core/http/cookies.ts";
+import { decodePercent } from "../../core/http/percent_encoding.ts";
 
 /** A function and its route. */
 export interface LocalRoute {

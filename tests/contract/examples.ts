@@ -11,7 +11,8 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const EXAMPLES = ["notes", "booking", "accounts", "shapes"] as const;
 type Example = typeof EXAMPLES[number];
 
-function getFolder(name: Example): string {
+/** Returns the folder of a project. */
+export function getFolder(name: Example): string {
   return name === "shapes" ? join(import.meta.dirname!, name) : join(ROOT, "examples", name);
 }
 

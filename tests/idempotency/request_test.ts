@@ -253,11 +253,14 @@ testStores(
       body: "ok",
     }));
     const first = await orders.send("k-1");
-    assertEquals(CREDENTIAL_HEADERS.filter((name) => first.headers?.[name] !== "SECRET4"), []);
+    const missing = CREDENTIAL_HEADERS.filter((name) =>
+      !`${first.headers?.[name]}`.startsWith("SECRET4")
+    );
+    assertEquals(missing, []);
     assertEquals((await lab.dump()).includes("SECRET"), false);
     const second = await orders.send("k-1");
     assertEquals(JSON.stringify(second).includes("SECRET"), false);
-    assertEquals(second.multiValueHeaders, { ETag: ["e1"] });
+    assertEquals([second.headers?.ETag, second.multiValueHeaders], ["e1", undefined]);
   },
 );
 

@@ -84,13 +84,17 @@ Deno.test("streamCsv() answers with a file, and refuses a table without columns"
     streaming: responseStreaming(),
     logging: { level: "SILENT" },
   })(
-    () => streamCsv([{ n: 1 }], { columns: { Zahl: ({ n }) => n }, fileName: 'Rechnung "ä".csv' }),
+    () =>
+      streamCsv([{ n: 1 }], {
+        columns: { Zahl: ({ n }) => n },
+        fileName: 'Ann\'s (1) "ä*\ud800".csv',
+      }),
   );
   const { headers, body } = await handler(createRestApiEvent(), createLambdaContext());
   assertEquals(headers?.["Content-Type"], "text/csv; charset=utf-8");
   assertEquals(
     headers?.["Content-Disposition"],
-    `attachment; filename="Rechnung ___.csv"; filename*=UTF-8''Rechnung%20%22%C3%A4%22.csv`,
+    `attachment; filename="Ann's (1) __*__.csv"; filename*=UTF-8''Ann%27s%20%281%29%20%22%C3%A4%2A%EF%BF%BD%22.csv`,
   );
   assertEquals(body, "\ufeffZahl\r\n1\r\n");
   assertThrows(() => streamCsv([], { columns: [] }), ConfigurationError, "at least one column");

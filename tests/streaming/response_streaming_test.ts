@@ -314,6 +314,25 @@ Deno.test("a handler with streaming called without a stream collects the body", 
   assertEquals([body, isBase64Encoded], ["Yf8A", true]);
 });
 
+Deno.test("a response to HEAD, or with a status without body, sends nothing of its stream", async () => {
+  for (const [method, statusCode] of [["HEAD", 200], ["GET", 204], ["GET", 304]] as const) {
+    const handler = defineApiHandler({ ...quiet, streaming })(() =>
+      streamResponse(
+        () => {
+          throw new Error("opened");
+        },
+        { statusCode },
+      )
+    );
+    const event = createRestApiEvent({ method });
+    const buffered = await handler(event, createLambdaContext());
+    assertEquals([buffered.statusCode, buffered.body], [statusCode, ""]);
+    const sink = createSink();
+    await getStreamingHandler(handler)!(event, sink, createLambdaContext());
+    assertEquals([sink.head?.statusCode, sink.parts, sink.ended], [statusCode, [], true]);
+  }
+});
+
 Deno.test("a handler without streaming refuses a streamed response, and says what to add", async () => {
   const handler = defineApiHandler({ metrics: false })(() => ({
     ...streamResponse(async function* () {

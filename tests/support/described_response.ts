@@ -43,12 +43,12 @@ export function createResponseCheck(document: Json) {
       if (!isOptional && !headers.has(name)) return `the header ${name} of ${status} is missing`;
     }
     const [type = ""] = (headers.get("Content-Type") ?? "").split(";");
-    const media = response.content?.[type];
     if (response.content === undefined) {
       return body === "" || status === 200 ? undefined : `a body of ${status} is not described`;
     }
-    if (media === undefined) return `the type ${type} of ${status} is not described`;
-    const validate = ajv.getSchema(`api#${pointer}${point("content", type, "schema")}`)!;
+    const range = [type, "*/*"].find((each) => each in response.content);
+    if (range === undefined) return `the type ${type} of ${status} is not described`;
+    const validate = ajv.getSchema(`api#${pointer}${point("content", range, "schema")}`)!;
     if (validate(type === "application/json" ? JSON.parse(body) : body)) return undefined;
     return `the body of ${status} does not fit: ${ajv.errorsText(validate.errors)}: ${body}`;
   };

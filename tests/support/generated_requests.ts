@@ -24,6 +24,8 @@ const ODD_TEXT = fc.oneof(
 );
 const ODD_VALUE = fc.oneof(ODD_TEXT, fc.integer(), fc.boolean(), fc.constant(null), fc.jsonValue());
 
+const MAX_DEPTH = 8;
+
 /** Generates values that fit a schema of a document, or mostly fit it. */
 export type ValueGenerator = (schema: Json, fits: boolean) => fc.Arbitrary<unknown>;
 
@@ -37,10 +39,12 @@ export function createValueGenerator(
   document: Json,
   texts: Readonly<Record<string, fc.Arbitrary<string>>>,
 ): ValueGenerator {
-  return function generateValue(schema: Json, fits: boolean): fc.Arbitrary<unknown> {
-    const generate = (inner: Json) => generateValue(inner, fits);
+  function generateValue(schema: Json, fits: boolean, depth: number): fc.Arbitrary<unknown> {
+    const generate = (inner: Json) => generateValue(inner, fits, depth + 1);
     if (schema.$ref) return generate(document.components.schemas[schema.$ref.split("/").at(-1)]);
-    if (schema.anyOf) return fc.oneof(...schema.anyOf.map(generate));
+    const variants = schema.anyOf ?? schema.oneOf;
+    if (variants) return fc.oneof(...variants.map(generate));
+    if (schema.const !== undefined) return fc.constant(schema.const);
     switch (schema.type) {
       case "object": {
         const fields = Object.entries(schema.properties ?? {}).map(([name, field]) =>
@@ -49,12 +53,22 @@ export function createValueGenerator(
             fits ? generate(field) : fc.oneof({ weight: 9, arbitrary: generate(field) }, ODD_VALUE),
           ] as const
         );
-        return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] });
+        const values = schema.additionalProperties;
+        return fields.length === 0 && typeof values === "object"
+          ? fc.dictionary(fc.string({ maxLength: 5 }), generate(values), { maxKeys: 2 })
+          : fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] });
       }
       case "array":
-        return fc.array(generate(schema.items ?? {}), { maxLength: 3 });
+        // a schema can refer to itself
+        return depth > MAX_DEPTH
+          ? fc.constant([])
+          : fc.array(generate(schema.items ?? {}), { maxLength: 3 });
       case "integer":
         return fits ? fc.integer({ min: 1, max: 100 }) : fc.integer({ min: -2, max: 110 });
+      case "number":
+        return fc.double({ min: -1e6, max: 1e6, noNaN: true });
+      case "boolean":
+        return fc.boolean();
       case "null":
         return fc.constant(null);
       default: {
@@ -63,7 +77,9 @@ export function createValueGenerator(
         return fitting ? fc.oneof({ weight: 3, arbitrary: fitting }, ODD_TEXT) : ODD_TEXT;
       }
     }
-  };
+  }
+
+  return (schema, fits) => generateValue(schema, fits, 0);
 }
 
 /** Turns the values of bodies into texts; without `fits`, other texts too. */
@@ -96,17 +112,34 @@ export function generateQuery(
   fits: boolean,
   generateValue: ValueGenerator,
 ): fc.Arbitrary<URLSearchParams> {
-  const parameters: Json[] = (operation.parameters ?? []).filter((each: Json) =>
-    each.in === "query"
-  );
-  return fc.record(
-    Object.fromEntries(parameters.map(({ name, schema }) => [name, generateValue(schema, fits)])),
-    { requiredKeys: [] },
-  ).map((query) =>
+  return generateParameters(operation, "query", fits, generateValue).map((query) =>
     new URLSearchParams(
-      Object.entries(query).flatMap(([name, value]) =>
-        [value].flat().map((each) => [name, String(each)])
-      ),
+      Object.entries(query).flatMap(([name, values]) => values.map((each) => [name, each])),
     )
+  );
+}
+
+/**
+ * Generates the values of an operation's parameters by name.
+ *
+ * @param place `query`, `header`, `cookie` or `path`.
+ */
+export function generateParameters(
+  operation: Json,
+  place: string,
+  fits: boolean,
+  generateValue: ValueGenerator,
+): fc.Arbitrary<Record<string, string[]>> {
+  const parameters: Json[] = (operation.parameters ?? []).filter((each: Json) => each.in === place);
+  return fc.record(
+    Object.fromEntries(
+      parameters.map(({ name, schema }) => [
+        name,
+        generateValue(schema, fits).map((value) => [value].flat().map(String)),
+      ]),
+    ),
+    {
+      requiredKeys: fits ? parameters.filter((each) => each.required).map(({ name }) => name) : [],
+    },
   );
 }

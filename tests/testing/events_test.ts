@@ -89,6 +89,11 @@ Deno.test("createHttpApiEvent() is an event in payload format 2.0", () => {
   assertEquals([event.body, event.isBase64Encoded, isHttpApiEvent(event)], [BODY, false, true]);
 });
 
+Deno.test("createHttpApiEvent() keeps the cookies of each header apart", () => {
+  const { cookies } = createHttpApiEvent({ headers: { Cookie: ["a=1; b=2", "c=3"] } });
+  assertEquals(cookies, ["a=1", "b=2", "c=3"]);
+});
+
 Deno.test("createHttpApiEvent() leaves out what an HTTP API leaves out", () => {
   const event = createHttpApiEvent();
   for (const key of ["cookies", "queryStringParameters", "pathParameters", "body"]) {

@@ -80,6 +80,11 @@ const SAMPLES: Readonly<Record<string, object>> = {
     privateChallengeParameters: { answer: "5" },
     challengeAnswer: "5",
   }),
+  CognitoInboundFederationEvent: cognito("InboundFederation_ExternalProvider", {
+    providerName: "Corporate",
+    providerType: "SAML",
+    attributes: { samlResponse: { "http://schemas.xmlsoap.org/claims/email": "ada@example.com" } },
+  }, { userAttributesToMap: {} }),
   CognitoUserMigrationEvent: cognito("UserMigration_Authentication", { password: "p" }),
   FirehoseTransformationEvent: {
     invocationId: "i1",
@@ -234,6 +239,7 @@ Deno.test("the events of @types/aws-lambda have the types of the schemas", () =>
   check<events.CognitoVerifyAuthChallengeEvent>((
     event: aws.VerifyAuthChallengeResponseTriggerEvent,
   ) => event);
+  check<events.CognitoInboundFederationEvent>((event: aws.InboundFederationTriggerEvent) => event);
   check<events.FirehoseTransformationEvent>((event: aws.FirehoseTransformationEvent) => event);
   check<aws.FirehoseTransformationResult>((result: events.FirehoseTransformationResult) => result);
   check<events.SesReceiptEvent>((event: aws.SESEvent) => event);

@@ -298,6 +298,16 @@ Deno.test("an event of another trigger is rejected, so that the trigger sends it
         {
           requestContext: null,
         },
+        // VPC Lattice, versions 1.0 and 2.0
+        { raw_path: "/notes", method: "POST", headers: {}, body: "{}", is_base64_encoded: false },
+        {
+          version: "2.0",
+          path: "/notes",
+          method: "POST",
+          headers: { accept: ["*/*"] },
+          body: "{}",
+          requestContext: { serviceNetworkArn: "arn:aws:vpc-lattice:r:1:servicenetwork/sn-1" },
+        },
         createQueueEvent([{ body: { a: "b" } }]),
         createTopicEvent([{ message: { a: "b" } }]),
         createEventBridgeEvent({ detail: {} }),

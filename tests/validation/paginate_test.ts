@@ -136,6 +136,9 @@ Deno.test("paginate() describes its query and its page", () => {
     ["tag", false, "string"],
     ["ids", false, "array"],
   ]);
+  // one byte for each character: an address of 16 KB is refused before it reaches a function
+  const { maxLength, pattern } = parameters[1].schema;
+  assertEquals([maxLength, new RegExp(pattern).test("é")], [2000, false]);
   assertEquals(parameters[0].schema, {
     default: 3,
     maximum: 5,

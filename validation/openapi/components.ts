@@ -154,6 +154,7 @@ export class Components {
         direction,
         getName,
         allowsFiles,
+        isText: isInline && direction === "input",
         onIssue,
       }) as
         & JsonSchema

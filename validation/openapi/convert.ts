@@ -23,14 +23,18 @@ export interface ConvertOptions {
   getName(schema: $ZodType): string | undefined;
   /** True for bodies of `multipart/form-data`, which can have files. */
   readonly allowsFiles?: boolean;
+  /** True for parameters and fields of forms, which arrive as texts. */
+  readonly isText?: boolean;
   /** Hears what JSON cannot carry; the document says `{}` there. */
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
 
+type Path = readonly (string | number)[];
+
 type Override = {
   readonly zodSchema: $ZodTypes;
   readonly jsonSchema: JsonSchema;
-  readonly path: (string | number)[];
+  readonly path: Path;
 };
 
 /** Types of zod that JSON does not have, with advice. */
@@ -54,9 +58,10 @@ const NOT_JSON: Readonly<Record<string, string>> = {
  * @returns The schema, with the named ones in `$defs`.
  */
 export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSchema {
-  const { direction, getName, allowsFiles = false, onIssue } = options;
-  const issues: { part: $ZodType; path: string; message: string }[] = [];
-  const madeByTransform = new Set<$ZodType>();
+  const { direction, getName, allowsFiles = false, isText = false, onIssue } = options;
+  // zod also converts the schema from which another is derived, such as z.number() of z.number().int()
+  const issues = new Map<string, { path: Path; message: string }>();
+  const transformed: Path[] = [];
 
   const metadata = {
     get(part: $ZodType): object | undefined {
@@ -69,7 +74,9 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
   function override({ zodSchema, jsonSchema, path }: Override): void {
     const { def } = zodSchema._zod;
     const issue = (message: string) =>
-      issues.push({ part: zodSchema, path: getField(path), message });
+      issues.set(`${path.join()} ${message}`, { path: [...path], message });
+    const problem = isText ? findTextProblem(def, path) : undefined;
+    if (problem !== undefined) issue(problem);
     switch (def.type) {
       case "date":
         Object.assign(jsonSchema, { type: "string", format: "date-time" });
@@ -130,7 +137,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
         if (isMadeAnew(def)) delete jsonSchema.default;
         break;
       case "pipe":
-        if (def.in._zod.def.type === "transform") madeByTransform.add(def.out);
+        if (def.in._zod.def.type === "transform") transformed.push([...path]);
         if (direction === "input") describeTexts(zodSchema, jsonSchema);
         break;
       default:
@@ -146,11 +153,34 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
     unrepresentable: "any",
     override: (context) => override(context as Override),
   }) as JsonSchema;
-  for (const { part, path, message } of issues) {
+  for (const { path, message } of issues.values()) {
     // what a transform makes is never sent
-    if (direction === "output" || !madeByTransform.has(part)) onIssue?.({ schema, path, message });
+    const isSent = direction === "output" ||
+      !transformed.some((start) => start.every((step, at) => path[at] === step));
+    if (isSent) onIssue?.({ schema, path: getField(path), message });
   }
   return json;
+}
+
+/** Returns why a field refuses each text, or reads it as something else. Alternatives may have another that takes it. */
+function findTextProblem(def: $ZodTypes["_zod"]["def"], path: Path): string | undefined {
+  const [name, ...rest] = path.slice(path.indexOf("properties") + 1);
+  const isField = name !== undefined && path.includes("properties") &&
+    rest.every((step) => step === "items");
+  if (!isField || path.some((step) => step === "anyOf" || step === "oneOf")) return undefined;
+  switch (def.type) {
+    case "number":
+      return isCoerced(def) ? undefined : "arrives as a text: use z.coerce.number()";
+    case "boolean":
+      return isCoerced(def)
+        ? 'z.coerce.boolean() takes the text "false" for true: use z.stringbool()'
+        : "arrives as a text: use z.stringbool()";
+    case "object":
+    case "record":
+      return "arrives as a text: declare each of its fields as a parameter";
+    default:
+      return undefined;
+  }
 }
 
 /** The bounds of a signed number of 32 bits. */
@@ -221,7 +251,7 @@ function toText(value: unknown): string {
 }
 
 /** `["properties", "items", "items"]` is `items.[]` */
-function getField(path: readonly (string | number)[]): string {
+function getField(path: Path): string {
   const parts: string[] = [];
   for (let at = 0; at < path.length; at++) {
     const step = path[at];

@@ -1,4 +1,5 @@
 import type { $ZodType, $ZodTypes } from "zod/v4/core";
+import { isWithoutBody } from "../../core/http/proxy_result.ts";
 import { KEY_HEADER_PATTERN } from "../../core/idempotency.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { getTitle, type SharedAnswers } from "./answers.ts";
@@ -13,9 +14,6 @@ export interface OperationContext {
   readonly answers: SharedAnswers;
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
-
-/** Answers that have no body, RFC 9110. */
-const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * An operation object.
@@ -280,10 +278,10 @@ function getResponses(
   const declared = listDeclared(operation);
   for (const [status, schemas] of declared) {
     const name = declared.length === 1 ? "Response" : `Response${status}`;
-    const bodies = WITHOUT_BODY.has(status) ? [] : [...new Set(schemas)]
+    const bodies = isWithoutBody(status) ? [] : [...new Set(schemas)]
       .map((each) => components.describe(each, "output", `${operationId}${name}`))
       .filter((body) => !("not" in body));
-    const isOpen = openBodies?.has(status) && !WITHOUT_BODY.has(status) &&
+    const isOpen = openBodies?.has(status) && !isWithoutBody(status) &&
       (bodies.length === 0 || operation.responseSchema === undefined);
     const body = isOpen ? {} : joinBodies(bodies);
     const sent = readFields(

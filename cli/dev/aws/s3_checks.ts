@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { encodePercent } from "../../../core/http/percent_encoding.ts";
 
 /** An error in the format of S3, which clients throw. */
 export class S3Error extends Error {
@@ -105,15 +106,7 @@ function parseDate(text: string): number {
 
 function canonicalQuery(query: URLSearchParams): string {
   return [...query].filter(([name]) => name !== "X-Amz-Signature")
-    .map(([name, value]) => `${encode(name)}=${encode(value)}`).sort().join("&");
-}
-
-/** Encodes as RFC 3986 asks for. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+    .map(([name, value]) => `${encodePercent(name)}=${encodePercent(value)}`).sort().join("&");
 }
 
 /** Fields that need no condition. */

@@ -43,6 +43,20 @@ Deno.test("etag: true answers GET and HEAD with 304 when the client has the body
   assertEquals((await send("GET", { "If-Match": '"other"' })).status, 412);
 });
 
+Deno.test("a 304 has the tag and the Vary of the response that the client has", async () => {
+  // a cache takes it for the response with the same tag only (RFC 9111, section 4.3.4)
+  for (const etag of [true, () => 1] as const) {
+    const { send } = serve({ etag, compress: true }, "milk".repeat(1000));
+    const first = await send("GET", { "Accept-Encoding": "gzip" });
+    assertEquals(String(first.etag).endsWith('+gzip"'), true);
+    for (const known of [`${first.etag}`, `"x", W/${first.etag}`]) {
+      const again = await send("GET", { "Accept-Encoding": "gzip", "If-None-Match": known });
+      assertEquals([again.status, again.etag], [304, first.etag]);
+      assertEquals(again.headers.Vary, first.headers.Vary);
+    }
+  }
+});
+
 Deno.test("etag: true refuses conditions of other methods instead of ignoring them", async () => {
   const { send, calls } = serve({ etag: true });
   const { status, etag } = await send("PUT");

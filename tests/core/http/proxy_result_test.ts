@@ -39,8 +39,8 @@ const H = { A: "1", N: 2, B: true };
 const SHAPES: Record<keyof typeof EVENTS, ProxyResult> = {
   rest: {
     statusCode: 200,
-    headers: H,
-    multiValueHeaders: { Link: ["x", "y"], "Set-Cookie": ["a=1", "b=2"] },
+    headers: { ...H, Link: "x, y" },
+    multiValueHeaders: { "Set-Cookie": ["a=1", "b=2"] },
     body: "ok",
   },
   http: { statusCode: 200, headers: { ...H, Link: "x, y" }, cookies: ["a=1", "b=2"], body: "ok" },
@@ -58,7 +58,7 @@ const SHAPES: Record<keyof typeof EVENTS, ProxyResult> = {
   albAll: {
     statusCode: 200,
     multiValueHeaders: {
-      Link: ["x", "y"],
+      Link: ["x, y"],
       "Set-Cookie": ["a=1", "b=2"],
       A: ["1"],
       N: [2],
@@ -109,6 +109,26 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     };
     const text = JSON.stringify(shape(name, result));
     assertEquals([text.split("h=1").length, text.split("c=1").length], [2, 2]);
+  });
+
+  Deno.test(`toGatewayResult() treats several values of a header like one for ${name}`, () => {
+    const result = {
+      statusCode: 200,
+      headers: { Link: "a" },
+      multiValueHeaders: { vary: ["Accept"], "cache-control": ["private"], LINK: ["a", "b"] },
+      body: "",
+    };
+    const extra = { Vary: "Origin", "Cache-Control": "no-store" };
+    const { headers, multiValueHeaders } = shape(name, result, extra);
+    const all = Object.entries(headers ?? multiValueHeaders!).map((
+      [key, value],
+    ) => [key.toLowerCase(), String(value)]);
+    assertEquals(Object.fromEntries(all), {
+      link: "a, b",
+      vary: "Accept, Origin",
+      "cache-control": "private",
+    });
+    assertEquals(all.length, 3);
   });
 
   Deno.test(`toGatewayResult() takes line breaks out of header values for ${name}`, () => {
@@ -177,6 +197,17 @@ Deno.test("toGatewayResult() passes base64 on", () => {
   const result = { statusCode: 200, body: "AAE=", isBase64Encoded: true };
   for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     assertEquals(shape(name, result).isBase64Encoded, true);
+  }
+});
+
+Deno.test("toGatewayResult() leaves out the body of a status that has none", () => {
+  for (const statusCode of [103, 204, 205, 304]) {
+    const { body, isBase64Encoded } = shape("http", {
+      statusCode,
+      body: "AAE=",
+      isBase64Encoded: true,
+    });
+    assertEquals([body, isBase64Encoded], ["", undefined]);
   }
 });
 

@@ -109,8 +109,8 @@ Deno.test("buildValidatedResponse() says what to do about a body that is no JSON
   }
 });
 
-Deno.test("buildValidatedResponse() sends no body with 204, 304 and below 200", () => {
-  for (const status of [100, 103, 204, 304]) {
+Deno.test("buildValidatedResponse() sends no body with 204, 205, 304 and below 200", () => {
+  for (const status of [100, 103, 204, 205, 304]) {
     // @ts-expect-error the compiler refuses a body that the schema does not take
     const response = buildValidatedResponse(context, status, { id: 1n }, Note);
     assertEquals([response.body, response.headers], ["", { "X-Correlation-Id": "lambda-id" }]);

@@ -570,6 +570,56 @@ Deno.test("buildOpenApiDocument() reports values that JSON cannot contain to onI
   ]);
 });
 
+Deno.test("buildOpenApiDocument() reports parameters that refuse or misread the texts in which they arrive", () => {
+  const heard: string[] = [];
+  const querySchema = z.object({
+    coerced: z.coerce.number().int().default(1),
+    either: z.union([z.number(), z.literal("all")]),
+    flag: z.coerce.boolean().optional(),
+    ids: z.array(z.int()).optional(),
+    is: z.boolean().default(false),
+    isText: z.stringbool().optional(),
+    limit: z.number().int().optional(),
+    piped: z.string().transform(Number).pipe(z.number()),
+    split: z.preprocess((text) => String(text).split(","), z.array(z.number())).optional(),
+    where: z.object({ age: z.coerce.number() }).optional(),
+  });
+  const operations = [
+    route("GET", "/a/{id}", {
+      querySchema,
+      pathSchema: z.object({ id: z.int() }),
+      headers: z.object({ "x-rank": z.number().optional() }),
+      cookies: z.object({ seen: z.coerce.boolean().optional() }),
+    }),
+    route("GET", "/b", {
+      querySchema: z.preprocess((query) => query, z.object({ n: z.number() })),
+    }),
+    // bodies of JSON have numbers and booleans
+    route("POST", "/c", { schema: z.object({ n: z.number(), is: z.boolean() }) }),
+    route("POST", "/d", {
+      schema: z.object({ count: z.number() }),
+      bodyParser: createMultipartParser(),
+    }),
+    route("GET", "/e", {
+      responses: { 200: { headers: z.object({ "x-count": z.int() }) } },
+    }),
+  ];
+  buildOpenApiDocument(INFO, operations, undefined, {
+    onIssue: ({ path, message }) => void heard.push(`${path}: ${message}`),
+  });
+  assertEquals(heard.sort(), [
+    "count: arrives as a text: use z.coerce.number()",
+    'flag: z.coerce.boolean() takes the text "false" for true: use z.stringbool()',
+    "id: arrives as a text: use z.coerce.number()",
+    "ids.[]: arrives as a text: use z.coerce.number()",
+    "is: arrives as a text: use z.stringbool()",
+    "limit: arrives as a text: use z.coerce.number()",
+    'seen: z.coerce.boolean() takes the text "false" for true: use z.stringbool()',
+    "where: arrives as a text: declare each of its fields as a parameter",
+    "x-rank: arrives as a text: use z.coerce.number()",
+  ]);
+});
+
 Deno.test("buildOpenApiDocument() takes declared answers, and leaves the body out where there is none", async () => {
   const { paths } = await build(
     route("POST", "/a", {
