@@ -29,11 +29,16 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  *
  * @param invocation The current invocation, which `work` belongs to.
  * @param work A promise.
+ * @param span The span of the work.
  * @returns The result of the work.
  * @throws {DeadlineExceededError} If the deadline passes first.
  */
-export async function withinDeadline<T>(invocation: Invocation, work: Promise<T>): Promise<T> {
-  const { deadlineMs = Infinity, span } = invocation;
+export async function withinDeadline<T>(
+  invocation: Invocation,
+  work: Promise<T>,
+  span?: Span,
+): Promise<T> {
+  const { deadlineMs = Infinity } = invocation;
   const delayMs = Math.max(0, Math.ceil(deadlineMs - performance.now()));
   if (delayMs > MAX_TIMER_MS) return await work;
   let timer: ReturnType<typeof setTimeout>;
