@@ -138,7 +138,7 @@ export function observeHandler<E, R>(
       let failure: { readonly error: unknown } | undefined;
       let result: R | undefined;
       try {
-        return result = await withinDeadline(invocation, work(invocation, event, context));
+        return result = await withinDeadline(invocation, work(invocation, event, context), span);
       } catch (error) {
         failure = { error };
         if (respondToError === undefined) throw error;

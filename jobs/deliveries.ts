@@ -78,7 +78,13 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
     );
     const sender = client ??= new SQSClient({});
     const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: entries });
-    const { Failed = [] } = await sender.send(command, { abortSignal });
+    const { Failed = [] } = await sender.send(command, { abortSignal }).catch(
+      function explainRefusal(cause: unknown): never {
+        throw new ServiceUnavailableError(`Amazon SQS took no messages for the queue ${url}`, {
+          cause,
+        });
+      },
+    );
     if (Failed.length > 0) {
       const codes = [...new Set(Failed.map(({ Code }) => Code))].join(", ");
       throw new ServiceUnavailableError(`SQS refused ${Failed.length} messages: ${codes}`);

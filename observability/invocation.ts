@@ -53,6 +53,8 @@ export class Invocation {
   fields = "";
   /** The active span: the parent of new spans. */
   span: Span | undefined = undefined;
+  /** The spans that have not ended. */
+  readonly openSpans: Set<Span> = new Set();
   /** Metrics by dimension set. */
   metrics: Map<string, MetricGroup> | undefined = undefined;
   /** The last line, if the metrics are to become a part of it. */

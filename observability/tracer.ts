@@ -111,6 +111,7 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
     invocation,
     otel,
   };
+  invocation?.openSpans.add(span);
   if (invocation !== undefined && options.active !== false) invocation.span = span;
   return span;
 }
@@ -136,6 +137,7 @@ export function endSpan(span: Span, error?: unknown): void {
   span.error = error;
   if (error !== undefined) span.attributes["error.type"] ??= getErrorType(error);
   const { invocation } = running;
+  invocation?.openSpans.delete(span);
   // the parent may have ended before this span: the next that still runs becomes active
   if (invocation?.span === span) {
     let next = running.parent as RunningSpan | undefined;
@@ -146,6 +148,20 @@ export function endSpan(span: Span, error?: unknown): void {
   }
   if (running.otel !== undefined) endOtelSpan(running.otel, span);
   for (const listener of listeners) tell(listener, span);
+}
+
+/**
+ * Lists the innermost operations of an invocation that have not ended, such as a query that waits for
+ * a lock, with their time: `listNotes (4712 ms)`.
+ *
+ * @param invocation The invocation.
+ * @param outer The span around its work, which is not listed.
+ */
+export function listRunning({ openSpans }: Invocation, outer: Span | undefined): string[] {
+  const open = [...openSpans] as RunningSpan[];
+  const parents = new Set(open.map(({ parent }) => parent));
+  return open.filter((span) => span !== outer && !parents.has(span))
+    .map(({ name, startedMs }) => `${name} (${Math.round(performance.now() - startedMs)} ms)`);
 }
 
 /** Returns the class of an error: its message may hold values. */

@@ -1,5 +1,7 @@
 import { DeadlineExceededError } from "../../errors/http_errors.ts";
 import type { Invocation } from "../../observability/invocation.ts";
+import type { Span } from "../../observability/span.ts";
+import { listRunning } from "../../observability/tracer.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 
 /** Time that is reserved to respond and to write the log, in milliseconds. */
@@ -27,23 +29,38 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  *
  * @param invocation The current invocation, which `work` belongs to.
  * @param work A promise.
+ * @param span The span of the work.
  * @returns The result of the work.
  * @throws {DeadlineExceededError} If the deadline passes first.
  */
-export async function withinDeadline<T>(invocation: Invocation, work: Promise<T>): Promise<T> {
+export async function withinDeadline<T>(
+  invocation: Invocation,
+  work: Promise<T>,
+  span?: Span,
+): Promise<T> {
   const { deadlineMs = Infinity } = invocation;
   const delayMs = Math.max(0, Math.ceil(deadlineMs - performance.now()));
   if (delayMs > MAX_TIMER_MS) return await work;
   let timer: ReturnType<typeof setTimeout>;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(function expire() {
+      const error = explainDeadline(invocation, span);
       invocation.expire();
-      reject(new DeadlineExceededError());
+      reject(error);
     }, delayMs);
     // the timer must not keep a process alive
     (timer as { unref?: () => void }).unref?.();
   });
   return await Promise.race([work, deadline]).finally(() => clearTimeout(timer));
+}
+
+/** Names what the invocation was waiting for, which is the first question to its log line. */
+function explainDeadline(invocation: Invocation, outer: Span | undefined): DeadlineExceededError {
+  const running = listRunning(invocation, outer);
+  if (running.length === 0) return new DeadlineExceededError();
+  return new DeadlineExceededError(
+    `The deadline of this invocation was reached, while running: ${running.join(", ")}`,
+  );
 }
 
 /**

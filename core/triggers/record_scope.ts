@@ -119,7 +119,7 @@ export function tryRecord(
         // a handler may return a thenable that is not a promise, such as a query
         const working = (async () =>
           await work({ ...metadata, correlationId: record.correlationId }))();
-        await withinDeadline(record, working);
+        await withinDeadline(record, working, span);
         if (span !== undefined) endSpan(span);
         return true;
       } catch (error) {

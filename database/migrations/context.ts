@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/async/clock.ts";
-import { describeDriverError } from "../../errors/driver_error.ts";
+import { describeDriverError, hasSqlState } from "../../errors/driver_error.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { HistoryTables } from "./history.ts";
@@ -65,6 +65,9 @@ export interface MigrationContext {
   openClient: () => Promise<DrizzleClient>;
 }
 
+/** SQLSTATEs of an object that exists already: schema, table, column, function, any other. */
+const DUPLICATE = ["42P06", "42P07", "42701", "42723", "42710"];
+
 /**
  * Creates the error of a statement: its number in the file, the SQLSTATE and the server's message
  * without values.
@@ -81,7 +84,10 @@ export function toMigrationError(
   if (cause instanceof MigrationError) return cause;
   const reason = describeDriverError(cause);
   const why = reason === undefined ? "" : ` (${reason})`;
-  return new MigrationError(`${path} failed at statement ${index + 1}${why}`, {
+  const advice = hasSqlState(cause, DUPLICATE)
+    ? `. If all changes of the file are there, such as by another tool, record it: trellis db mark-applied ${tag}`
+    : "";
+  return new MigrationError(`${path} failed at statement ${index + 1}${why}${advice}`, {
     tag,
     statement: index + 1,
     line: steps[index]?.line,

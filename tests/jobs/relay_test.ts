@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as z from "zod";
 import {
   closeDrizzleClient,
@@ -127,6 +127,31 @@ Deno.test("the relay without a delivery runs due jobs, counts dead ones and remo
       );
       assertEquals((await listRows(db)).map(({ state }) => state), ["dead"]);
     } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("the relay removes old rows and adds its metrics although the queue refuses messages", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const delivery = { graceSeconds: 30, deliver: () => Promise.reject(new Error("refused")) };
+    const restore = configureJobs({ clock, delivery });
+    const lines: string[] = [];
+    const restoreOutput = setLogOutput((text) => lines.push(...text.split("\n")));
+    try {
+      const job = defineJob({ name: "index", schema: z.number() })(() => {});
+      const [old] = await job.enqueueMany(db, [1, 2]);
+      await db.execute(sql`update trellis_jobs set state = 'done', finished_at = run_at,
+        due_at = run_at where id = ${old}::uuid`);
+      await clock.advance(90_000);
+      const relay = defineJobRelayHandler({ getDb: () => db, clock, ...QUIET });
+      await assertRejects(() => relay(createScheduleEvent(), context()), Error, "refused");
+      assertEquals((await listRows(db)).length, 1);
+      const gauge = lines.find((line) => line.includes("OldestJobAge"));
+      assertEquals(JSON.parse(gauge ?? "{}").OldestJobAge, 90);
+    } finally {
+      restoreOutput();
       restore();
     }
   });

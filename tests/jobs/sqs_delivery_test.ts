@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import type { SentMessage } from "../../cli/dev/aws/aws_sink.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError, ServiceUnavailableError } from "../../errors/mod.ts";
 import { type CommittedJob, configureJobs, createSqsDelivery, defineJob } from "../../jobs/mod.ts";
 import { withObservability } from "../../core/mod.ts";
 import { withTransaction } from "../../database/mod.ts";
@@ -64,6 +64,16 @@ Deno.test("createSqsDelivery() rejects when the queue cannot be reached, and ref
   const client = { send: () => Promise.resolve({ Failed: [{ Code: "InternalError" }] }) };
   const delivery = createSqsDelivery({ queueUrl, client: client as never });
   await assertRejects(() => delivery.deliver([createCommitted(1)]), Error, "InternalError");
+  // the message of a client names neither the service nor the queue
+  const cause = new Error("connect ECONNREFUSED 127.0.0.1:9");
+  const unreachable = { send: () => Promise.reject(cause) };
+  const error = await assertRejects(
+    () =>
+      createSqsDelivery({ queueUrl, client: unreachable as never }).deliver([createCommitted(1)]),
+    ServiceUnavailableError,
+    `Amazon SQS took no messages for the queue ${queueUrl}`,
+  );
+  assertEquals(error.cause, cause);
   // tests and the CLI load modules without the variables of the function
   const missing = createSqsDelivery({});
   await assertRejects(

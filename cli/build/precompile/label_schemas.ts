@@ -152,13 +152,26 @@ function findCalls({ program, parentOf }: SourceModule): { node: AnyNode; name?:
       const root = getRoot(node);
       if (root.type === "Identifier" && roots.has(root.name)) {
         found.push({ node, name: getDeclaredName(node, parentOf) });
-        if (zod.has(root.name)) return;
+        if (!zod.has(root.name)) listChainArguments(node).forEach(visit);
+        return;
       }
     }
     for (const child of childrenOf(node)) visit(child);
   };
   visit(program);
   return found;
+}
+
+/**
+ * Lists the arguments of all calls of a chain, in their order. The chain itself gets one label: the
+ * start of `Note.omit(a).extend(b)` is found through it.
+ */
+function listChainArguments(node: AnyNode): AnyNode[] {
+  if (node.type === "CallExpression") {
+    return [...listChainArguments(node.callee), ...node.arguments];
+  }
+  if (node.type !== "MemberExpression") return [];
+  return [...listChainArguments(node.object), ...node.computed ? [node.property] : []];
 }
 
 const getLocal = ({ local }: { readonly local: string }): string => local;

@@ -284,9 +284,7 @@ class SchemaReader implements FunctionSchemas {
   /** Checks whether an expression starts at zod. */
   #isSchema(node: AnyNode): boolean {
     const root = getRoot(readLabel(node)?.value ?? node);
-    if (root.type !== "Identifier") {
-      return readLabel(root) !== undefined && this.#isSchema(readLabel(root)!.value);
-    }
+    if (root.type !== "Identifier") return false;
     if (this.#zod.has(root.name)) return true;
     const { declarator, value } = this.#variables.get(root.name) ?? {};
     return value !== undefined && declarator!.end <= node.start && readLabel(value) !== undefined &&

@@ -237,6 +237,12 @@ export type Note = z.infer<typeof Note>;
     "{ schema: Note, openapi: { summary: String(count) } }",
   ),
   [`${API}/patch.post.ts`]: route(`import { Patch } from "../../schemas.ts";`, "{ schema: Patch }"),
+  [`${API}/rename.post.ts`]: route(
+    `const Input = z.strictObject({ id: z.string(), title: z.string().min(1) });
+const Color = z.enum(["red", "blue"]);
+const Rename = Input.omit({ id: true }).extend({ color: Color, size: z.int() }).partial();`,
+    "{ schema: Rename }",
+  ),
   [`${API}/link.post.ts`]: route(
     `const Link = z.object({
   url: z.url(),
@@ -254,7 +260,7 @@ export type Note = z.infer<typeof Note>;
 };
 
 const LINK = '{"url":"mailto:a@b.co","site":"https://example.com/a","name":"abc","count":10}';
-const NAMES = ["NotesPost", "NotesGet", "Inline", "Link"];
+const NAMES = ["NotesPost", "NotesGet", "Inline", "Link", "Rename"];
 const REQUESTS: [name: string, event: Record<string, unknown>][] = [
   ["NotesPost", { httpMethod: "POST", body: '{"title":" milk ","x":1}' }],
   ["NotesPost", { httpMethod: "POST", body: '{"title":"","color":"green","tags":[1]}' }],
@@ -270,6 +276,8 @@ const REQUESTS: [name: string, event: Record<string, unknown>][] = [
   ["Inline", { httpMethod: "POST", body: '{"note":{"title":"a"},"size":1.5,"y":1}' }],
   ["Link", { httpMethod: "POST", body: LINK }],
   ["Link", { httpMethod: "POST", body: LINK.replace("abc", "bc") }],
+  ["Rename", { httpMethod: "POST", body: '{"title":"a","color":"red"}' }],
+  ["Rename", { httpMethod: "POST", body: '{"id":"n1","color":"green"}' }],
 ];
 
 async function answerAll(project: TestProject): Promise<unknown[]> {
@@ -299,6 +307,7 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
       `  Held: zod is included, ${API}/held.post.ts:5: Page is used as a value`,
       `  Derived: zod is included, ${API}/derived.post.ts:5: Note is used as a value`,
       `  Patch: zod is included, src/schemas.ts:11: a function is used`,
+      "  Rename: Rename (zod on demand, ",
       "  Link: Link (zod on demand, ",
       `  Empty: zod is included, ${API}/empty.post.ts:4: Unrecognized key: "m"`,
       `  Ipv6: zod is included, ${API}/ipv6.post.ts:4: it has a type, a format or a check`,
@@ -315,10 +324,12 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
     400,
     200,
     400,
+    200,
+    400,
   ]);
   // what fits needs no zod
   for (const name of NAMES) await Deno.rename(dist(`${name}/schemas.cjs`), dist(`${name}.cjs`));
-  for (const at of [0, 2, 4, 6]) {
+  for (const at of [0, 2, 4, 6, 8]) {
     const [name, event] = REQUESTS[at];
     const { answer } = await project.call(name, { event });
     assertEquals([answer.statusCode, answer.body, answer.thrown], compiled[at]);

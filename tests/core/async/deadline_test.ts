@@ -1,11 +1,11 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { getDeadline, withinDeadline } from "../../../core/async/deadline.ts";
 import { systemClock } from "../../../core/async/clock.ts";
 import { getRequestContext, retry, withObservability } from "../../../core/mod.ts";
 import { remainingMs } from "../../../core/request_context.ts";
 import { DeadlineExceededError } from "../../../errors/mod.ts";
 import type { Invocation } from "../../../observability/invocation.ts";
-import { logInfo } from "../../../observability/mod.ts";
+import { endSpan, logInfo, startSpan, withSpan } from "../../../observability/mod.ts";
 import { createLambdaContext } from "../../../testing/mod.ts";
 import { createRandom } from "../../support/random.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
@@ -79,6 +79,26 @@ Deno.test("withinDeadline() rejects when the deadline passes first, also one tha
   }
 });
 
+Deno.test("a handler that reaches its deadline names in its log what was running", async () => {
+  using _hold = holdProcess();
+  const getNote = withObservability(async function getNote() {
+    endSpan(startSpan("findUser", { active: false }));
+    await withSpan("load", async () => {
+      startSpan("listNotes", { active: false });
+      await new Promise(() => {});
+    });
+  }, { operationName: "getNote", respondToError: () => "late" });
+  const { lines } = await captureLogs(() => getNote({}, createLambdaContext({ timeoutMs: 40 })));
+  assertMatch(
+    lines[0].error.message,
+    /^The deadline of this invocation was reached, while running: listNotes \(\d+ ms\)$/,
+  );
+
+  const wait = withObservability(() => new Promise(() => {}), { respondToError: () => "late" });
+  const idle = await captureLogs(() => wait({}, createLambdaContext({ timeoutMs: 40 })));
+  assertEquals(idle.lines[0].error.message, "The deadline of this invocation was reached");
+});
+
 Deno.test("withinDeadline() rejects each of several at its own deadline", async () => {
   const never = new Promise<never>(() => {});
   const order: number[] = [];
@@ -138,7 +158,7 @@ Deno.test("listeners of the signal log as part of the request that timed out", a
   };
   using _hold = holdProcess();
   const { lines, result } = await captureLogs(() =>
-    Promise.all([listening("a", 400), listening("b", 100), listening("c", 400)])
+    Promise.all([listening("a", 400), listening("b", 100), listening("c", 700)])
   );
   assertEquals(result, Array(3).fill("DEADLINE_EXCEEDED"));
   const aborted = lines.filter((line) => line.message === "aborted");

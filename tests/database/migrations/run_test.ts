@@ -90,6 +90,21 @@ Deno.test("runMigrations() applies what is pending, and leaves nothing of a file
   });
 });
 
+Deno.test("runMigrations() says how to record a file that another tool has applied", async () => {
+  await withLab(async ({ folder: migrationsFolder, write, fresh }) => {
+    const database = await fresh();
+    const db = await getDrizzleClient(database);
+    await db.execute("CREATE TABLE a (id int PRIMARY KEY)");
+    await write({ "0000_elite.sql": "CREATE TABLE a (id int PRIMARY KEY);\nSELECT 1;" });
+    const error = await assertRejects(
+      () => runMigrations({ migrationsFolder, database }),
+      MigrationError,
+    );
+    assertStringIncludes(error.message, "(SQLSTATE 42P07");
+    assertStringIncludes(error.message, "record it: trellis db mark-applied 0000_elite");
+  });
+});
+
 Deno.test("runMigrations() with dryRun reports the plan and writes nothing", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const database = await fresh();
