@@ -67,7 +67,7 @@ export async function withDeployment<T>(
   stageName: string,
   run: (deployment: Deployment) => Promise<T>,
 ): Promise<T> {
-  return await withStage(context, stageName, async (opened, read) => await run(await read));
+  return await withStage(context, stageName, async (_opened, read) => await run(await read));
 }
 
 /**
