@@ -107,8 +107,8 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
   deployments: {
     what:
-      "projects on an emulator of AWS: from the first deployment to the end, killed, taken back, each template with both kinds of API, and with other services",
-    tests: ["deployment", "releases", "kills", "live", "services", "templates"]
+      "projects on an emulator of AWS: from the first deployment to the end, killed, taken back, each template with both kinds of API, with other services, and with OpenTofu",
+    tests: "deployment releases kills live services clients programs templates".split(" ")
       .map((name) => `tests/emulator/${name}.ts`),
   },
   contract: {

@@ -19,13 +19,16 @@ import { checkTerraformPolicy } from "../scripts/check_terraform_policy.ts";
 import { renderManifest } from "../scripts/modules_manifest.ts";
 import {
   hasOffline,
+  hasProgram,
+  installProviders,
   OFFLINE,
+  TERRAFORM,
   type TerraformProviders,
   withProviders,
 } from "./support/terraform_providers.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const isInstalled = await succeeds("terraform", ["version"]);
+const isInstalled = await hasProgram(TERRAFORM);
 
 /** Commands run on a copy: Terraform writes beside what it reads. */
 const work = isInstalled ? await makeCopy() : "";
@@ -215,9 +218,7 @@ Deno.test({
     );
     const calls: Record<string, HclBlock> = {};
     for (const name of MODULE_NAMES) calls[name.replace("/", "-")] = await soundCall(name);
-    await run(OFFLINE, ["validate", await writeCalls(calls), `${work}/examples/infra`], {
-      env: { TF_OFFLINE_SCHEMAS: schemas, TF_OFFLINE_HOME: `${work}/home-oldest` },
-    });
+    await offline(["validate", await writeCalls(calls), `${work}/examples/infra`], schemas);
   },
 });
 
@@ -367,7 +368,7 @@ function getPolicies(module: Json): Map<string, Json> {
 /** init, validate, and test where there are tests. */
 async function check(folders: string[]): Promise<void> {
   if (hasOffline) {
-    await run(OFFLINE, ["check", ...folders]);
+    await offline(["check", ...folders]);
     return;
   }
   for (const folder of folders) {
@@ -375,6 +376,19 @@ async function check(folders: string[]): Promise<void> {
     await terraform(folder, ["validate"]);
     if (await exists(`${folder}/tests`)) await terraform(folder, ["test"]);
   }
+}
+
+/** Runs the program of the stand-in providers. It knows Terraform's registry; OpenTofu starts each provider from its own. */
+async function offline(args: string[], schemas?: string): Promise<void> {
+  const home = `${work}/home${schemas === undefined ? "" : "-oldest"}`;
+  if (!await exists(home)) await installProviders(home);
+  const env = {
+    TF_OFFLINE_HOME: home,
+    TF_OFFLINE_TERRAFORM: TERRAFORM,
+    ...TERRAFORM === "terraform" ? {} : { TF_OFFLINE_PROCESSES: "1" },
+    ...schemas === undefined ? {} : { TF_OFFLINE_SCHEMAS: schemas },
+  };
+  await run(OFFLINE, args, { env });
 }
 
 /** The stand-in providers of the test that runs. */
@@ -406,7 +420,7 @@ async function canInstallProviders(): Promise<boolean> {
 async function terraform(folder: string, args: string[], codes: number[] = [0]): Promise<string> {
   await providers?.serve(folder);
   const env = providers?.env ?? { TF_PLUGIN_CACHE_DIR: await pluginCache() };
-  return await run("terraform", args, { cwd: folder, codes, env });
+  return await run(TERRAFORM, args, { cwd: folder, codes, env });
 }
 
 async function run(
@@ -463,13 +477,4 @@ async function nativeTests(folder: string): Promise<string[]> {
 
 async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
-}
-
-async function succeeds(command: string, args: string[]): Promise<boolean> {
-  try {
-    return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output())
-      .success;
-  } catch {
-    return false;
-  }
 }

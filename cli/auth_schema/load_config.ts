@@ -7,6 +7,7 @@ import { loadTogether } from "../project/load_together.ts";
 import type { LoadError } from "../project/load_protocol.ts";
 import { getModuleUrl } from "../project/module_url.ts";
 import { findModules } from "../sources/find_sources.ts";
+import { readOnce } from "../sources/share_reads.ts";
 import { formatDiagnostic } from "../terminal/generated_report.ts";
 import type { AuthFacts } from "./read_auth_config.ts";
 
@@ -43,19 +44,20 @@ export async function loadAuth(
     );
   }
   const schemaFile = resolve(root, auth.schemaFile);
-  const loaded = await loadTogether<AuthFacts>({
-    root,
-    files: [
-      ...files.map((file) => resolve(root, file)),
-      ...existsSync(schemaFile) ? [schemaFile] : [],
-    ],
-    reader: getModuleUrl(import.meta.url, "./read_auth_config"),
-    data: { from, schemaFile: toPortablePath(root, schemaFile) },
-    runs: { jobs: false, routes: true },
-    // the configuration may import the file before the command writes it
-    optionalFile: schemaFile,
-  });
-  return { ...loaded, files };
+  const load = () =>
+    loadTogether<AuthFacts>({
+      root,
+      files: [
+        ...files.map((file) => resolve(root, file)),
+        ...existsSync(schemaFile) ? [schemaFile] : [],
+      ],
+      reader: getModuleUrl(import.meta.url, "./read_auth_config"),
+      data: { from, schemaFile: toPortablePath(root, schemaFile) },
+      runs: { jobs: false, routes: true },
+      // the configuration may import the file before the command writes it
+      optionalFile: schemaFile,
+    });
+  return { ...await readOnce(JSON.stringify(["auth", root, files, from]), load), files };
 }
 
 /**

@@ -81,8 +81,6 @@ export async function bundleFunctions(options: BundleOptions): Promise<SourceErr
     const { errors } = error as BuildFailure;
     if (!Array.isArray(errors)) throw error;
     return errors.map(toSourceError);
-  } finally {
-    await esbuild.stop();
   }
 }
 

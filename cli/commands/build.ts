@@ -15,7 +15,7 @@ import {
   ExitCode,
 } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { findFunctionFiles } from "../discovery/function_files.ts";
+import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
 import type { Output } from "../terminal/output.ts";
 import { readProject } from "../config/read_project.ts";
 import type { ManifestFacts } from "../build/read_statements.ts";
@@ -62,24 +62,16 @@ export const build: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const [{ bundleFunctions }, { openOutputFolder }, { checkAuthTables }, { checkStatements }] =
-    await Promise.all([
-      import("../build/bundle.ts"),
-      import("../build/output_folder.ts"),
-      import("../auth_schema/check_tables.ts"),
-      import("../build/check_statements.ts"),
-    ]);
+  const [{ bundleFunctions }, { openOutputFolder }] = await Promise.all([
+    import("../build/bundle.ts"),
+    import("../build/output_folder.ts"),
+  ]);
   const { config } = await readProject(context);
   // resolvers return real paths, so relative paths must be based on the real path of the project
   const root = realpathSync(context.root);
   const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
-  const uncheckedTables = await checkAuthTables(root, config);
-  const statements = await checkStatements({ root, functions });
-  for (const unchecked of [uncheckedTables, statements.warning]) {
-    if (unchecked !== undefined) output.warn(unchecked);
-  }
 
   const isCheck = options.check === true;
   const dir = resolve(root, config.build.dir);
@@ -90,6 +82,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   try {
     const unmanaged = isCheck ? [] : target.unmanagedFiles(names);
     if (unmanaged.length > 0) return reportUnmanaged(output, unmanaged, config.build.dir);
+    // beside the bundling, because it runs in another process
+    const checking = checkLoaded(root, config, functions);
+    checking.catch(() => {});
     const built: BuiltFunction[] = [];
     const errors = await bundleFunctions({
       root,
@@ -102,9 +97,11 @@ async function run(context: CommandContext): Promise<CommandResult> {
       onProgress: (done, total) => output.progress("Bundling functions", done, total),
     });
     output.endProgress();
+    const { warnings, statements } = await checking;
+    for (const warning of warnings) output.warn(warning);
     built.sort((a, b) => a.name < b.name ? -1 : 1);
     const removed = isCheck || errors.length > 0 ? [] : target.commit(names);
-    if (!isCheck && errors.length === 0) await writeManifest(root, config, statements.functions);
+    if (!isCheck && errors.length === 0) await writeManifest(root, config, statements);
     return printReport(output, {
       built,
       errors,
@@ -117,6 +114,33 @@ async function run(context: CommandContext): Promise<CommandResult> {
   } finally {
     target.discard();
   }
+}
+
+/** What is known of functions that were loaded. */
+interface LoadedFacts {
+  /** What each function sends to the database, by its name. */
+  readonly statements: ReadonlyMap<string, ManifestFacts>;
+  /** What could not be checked. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Checks what is only known of functions that are loaded: the options of the auth library, and the statements.
+ *
+ * @throws {ConfigurationError} If one of them is refused.
+ */
+async function checkLoaded(
+  root: string,
+  config: ResolvedConfig,
+  functions: readonly FunctionFile[],
+): Promise<LoadedFacts> {
+  const [{ checkAuthTables }, { checkStatements }] = await Promise.all([
+    import("../auth_schema/check_tables.ts"),
+    import("../build/check_statements.ts"),
+  ]);
+  const unchecked = await checkAuthTables(root, config);
+  const { functions: statements, warning } = await checkStatements({ root, functions });
+  return { statements, warnings: [unchecked, warning].filter((each) => each !== undefined) };
 }
 
 /** Writes what the release needs of the schema, if the project has migrations. */

@@ -1,13 +1,19 @@
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import type { CompatSteps } from "../deploy/compat_step.ts";
-import { type Deployment, initState, withDeployment } from "../deploy/deployment.ts";
+import {
+  begin,
+  type Deployment,
+  initState,
+  type OpenStage,
+  withStage,
+} from "../deploy/deployment.ts";
 import { rollBackRelease, shiftRelease } from "../deploy/release.ts";
 import { checkSecrets } from "../deploy/secret_step.ts";
 import { runSmokeRequest } from "../deploy/smoke.ts";
 import { buildFunctions, checkSources, requireClients } from "../deploy/source_steps.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
-import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
+import { type SavedPlan, TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import {
   type DeploymentStep,
   describeTimes,
@@ -102,50 +108,55 @@ async function run(context: CommandContext): Promise<CommandResult> {
     throw new UsageError("--plan and --rollback exclude each other");
   }
   if (options.plan !== true && options.rollback !== true) requireConfirmation(context);
-  return await withDeployment(context, stage, async (deployment) => {
-    output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
+  return await withStage(context, stage, async (opened, read) => {
+    output.note(`${output.bold(opened.prefix)} with ${opened.terraform.version}`);
     // a plan changes nothing
-    if (options.plan === true) return await deployStage(deployment, async () => {});
-    const change = options.rollback === true ? rollBack : deployStage;
-    return await withStageLock(deployment, ({ check }) => change(deployment, check));
+    if (options.plan === true) return await deployStage(opened, read, async () => {});
+    return await withStageLock(
+      opened,
+      async ({ check }) =>
+        options.rollback === true
+          ? await rollBack(await read, check)
+          : await deployStage(opened, read, check),
+    );
   });
 }
 
+/** Deploys. The plan begins at once; the functions are read and checked beside it. */
 async function deployStage(
-  deployment: Deployment,
+  opened: OpenStage,
+  read: Promise<Deployment>,
   checkLock: () => Promise<void>,
 ): Promise<CommandResult> {
-  const { context: { options, output } } = deployment;
-  let shown: ShownPlan | undefined;
+  const { context: { options, output } } = opened;
   const { createCompatSteps } = await import("../deploy/compat_step.ts");
-  const compat = createCompatSteps(deployment);
-  if (options.plan !== true) await requireClients(deployment);
-  // the plan has to see the functions that this restores
-  const ended = begin(async () => {
-    if (options.plan !== true) await endSessions(deployment);
-  });
-  // nothing of this changes the stage, so the state is prepared during the build, and the rest runs beside the plan
-  const built = begin(() => buildFunctions(deployment, build));
-  const prepared = begin(() => initState(deployment));
-  const planned = begin(() => planStage(deployment, {}, Promise.all([built, prepared, ended])));
-  const checked = begin(() => checkSources(deployment, generatePermissions));
+  const compat = createCompatSteps(opened);
+  const { built, planned, stop } = beginPlan(opened);
   const compatible = begin(async () => {
     await built;
     return await compat.check();
   });
-  const before = await runSteps(
-    [
-      { name: "check", run: () => checked },
-      { name: "build", run: () => built },
-      { name: "compat", run: () => compatible },
-      { name: "plan", run: async () => (shown = showPlan(deployment, await planned)).summary },
-    ],
-    output,
-    { afterFailure: "The stage is unchanged." },
-  );
-  // nothing is left running after a failure
-  if (before.failed !== undefined) await deployment.terraform.stop();
-  await Promise.allSettled([planned, ended]);
+  let deployment: Deployment;
+  let before: StepReport;
+  let shown: ShownPlan | undefined;
+  try {
+    deployment = await read;
+    if (options.plan !== true) await requireClients(deployment);
+    const checked = begin(() => checkSources(deployment, generatePermissions));
+    before = await runSteps(
+      [
+        { name: "check", run: () => checked },
+        { name: "build", run: () => built },
+        { name: "compat", run: () => compatible },
+        { name: "plan", run: async () => (shown = showPlan(opened, await planned)).summary },
+      ],
+      output,
+      { afterFailure: "The stage is unchanged." },
+    );
+  } finally {
+    // nothing is left running after a failure
+    if (shown === undefined) await stop();
+  }
   if (shown === undefined) return finish(deployment, before);
   if (options.plan === true) return finish(deployment, before, shown);
   if (!await confirmPlan(deployment, shown)) {
@@ -166,11 +177,28 @@ async function deployStage(
   return finish(deployment, { ...after, steps }, shown);
 }
 
-/** Begins work that a later step waits for. */
-function begin<T>(work: () => Promise<T>): Promise<T> {
-  const begun = work();
-  begun.catch(() => {});
-  return begun;
+/** Begins the build, and the plan after it. Nothing of this changes the stage. */
+function beginPlan(opened: OpenStage): {
+  readonly built: Promise<string>;
+  readonly planned: Promise<SavedPlan>;
+  /** Interrupts the plan, and waits for what was begun. */
+  stop(): Promise<void>;
+} {
+  const built = begin(() => buildFunctions(opened, build));
+  const prepared = begin(() => initState(opened));
+  // the plan has to see the functions that this restores
+  const ended = begin(async () => {
+    if (opened.context.options.plan !== true) await endSessions(opened);
+  });
+  const planned = begin(() => planStage(opened, {}, Promise.all([built, prepared, ended])));
+  return {
+    built,
+    planned,
+    async stop(): Promise<void> {
+      await opened.terraform.stop();
+      await Promise.allSettled([built, prepared, ended, planned]);
+    },
+  };
 }
 
 function describeWayBack({ plan: { config: { infra } }, stage }: Deployment): string {

@@ -4,6 +4,7 @@ import { dirname, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ProjectModules } from "../sources/import_modules.ts";
+import { readOnce } from "../sources/share_reads.ts";
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
 import { CONFIG_NAMES, findConfigFile } from "../discovery/config_file.ts";
 
@@ -27,7 +28,8 @@ export async function readConfig(root: string, file?: string): Promise<ResolvedC
   if (found.isDirectory()) {
     throw new ConfigurationError(`The configuration ${name} is a folder, not a file`);
   }
-  return resolveConfig(await load(root, path, name), name);
+  const loaded = readOnce(JSON.stringify(["configuration", path]), () => load(root, path, name));
+  return resolveConfig(await loaded, name);
 }
 
 async function load(root: string, path: string, name: string): Promise<unknown> {

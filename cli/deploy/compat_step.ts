@@ -10,7 +10,7 @@ import {
 } from "../releases/release_manifest.ts";
 import { openReleaseRecord, type StageReleases } from "../releases/release_record.ts";
 import { count } from "../terminal/generated_report.ts";
-import { type Deployment, StepError } from "./deployment.ts";
+import { type OpenStage, StepError } from "./deployment.ts";
 
 /** Checks of the releases of a stage that run during a deployment. */
 export interface CompatSteps {
@@ -42,11 +42,9 @@ export interface CompatSteps {
 /**
  * Creates the steps of a deployment that know the running releases. A project without migrations has
  * no manifest, and the steps do nothing.
- *
- * @param deployment The deployment.
  */
-export function createCompatSteps(deployment: Deployment): CompatSteps {
-  const { context: { root, output, options }, plan: { config, folder }, stage } = deployment;
+export function createCompatSteps(opened: OpenStage): CompatSteps {
+  const { context: { root, output, options }, config, folder, stage } = opened;
   const record = openReleaseRecord(config.infra.state, folder, stage);
   const manifestFile = join(resolve(root, config.build.dir), MANIFEST_FILE);
   const migrationsFolder = resolve(root, config.database.migrationsDir);

@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { readProjectConfig } from "../config/read_project.ts";
+import { shareReads } from "../sources/share_reads.ts";
 import {
   type Command,
   type CommandContext,
@@ -13,15 +16,23 @@ import { getStageRegion, type ResolvedStage, resolveStage } from "../stages/stag
 import { openSecretValues, type SecretValues } from "../secrets/secret_values.ts";
 import { openTerraform, type SavedPlan, type Terraform } from "./terraform.ts";
 
-/** What the steps of a deployment share. */
-export interface Deployment {
+/** A stage that is opened. Nothing of it was read yet. */
+export interface OpenStage {
   readonly context: CommandContext;
+  readonly config: ResolvedConfig;
+  /** Absolute path of the folder of Terraform's files. */
+  readonly folder: string;
   readonly stage: ResolvedStage;
   /** Prefix of all names: `notes-dev`. */
   readonly prefix: string;
-  readonly plan: FilePlan;
   readonly terraform: Terraform;
   readonly secrets: SecretValues;
+}
+
+/** What the steps of a deployment share. */
+export interface Deployment extends OpenStage {
+  /** What the functions need. */
+  readonly plan: FilePlan;
 }
 
 /** A failed step; the message says what to do. */
@@ -46,7 +57,7 @@ export async function runCommand(
 }
 
 /**
- * Reads the project, prepares Terraform for a stage, and removes its saved plans in the end.
+ * Opens a stage, reads the functions of the project, and removes the saved plans of Terraform in the end.
  *
  * @param run Gets what the steps share.
  * @returns The result of `run`.
@@ -56,27 +67,59 @@ export async function withDeployment<T>(
   stageName: string,
   run: (deployment: Deployment) => Promise<T>,
 ): Promise<T> {
-  // imported on demand: help does not need it
-  const { shareLoads } = await import("../project/load_functions.ts");
-  return await shareLoads(async () => {
-    const deployment = await openDeployment(context, stageName);
+  return await withStage(context, stageName, async (_opened, read) => await run(await read));
+}
+
+/**
+ * Opens a stage as {@link withDeployment} does, for work that begins while the functions are read.
+ *
+ * @param run Gets the stage, and the deployment when the functions are read.
+ * @returns The result of `run`.
+ */
+export async function withStage<T>(
+  context: CommandContext,
+  stageName: string,
+  run: (opened: OpenStage, read: Promise<Deployment>) => Promise<T>,
+): Promise<T> {
+  return await shareReads(async () => {
+    // imported on demand: help does not need the parser
+    const [{ locateInfra, planFiles }, config] = await Promise.all([
+      import("../infra/plan_files.ts"),
+      readProjectConfig(context),
+    ]);
+    const { projectName, folder } = locateInfra(context.root, config);
+    const stage = resolveStage(config.infra, projectName, stageName);
+    checkVariables(folder, stage);
+    const planned = begin(() => planFiles(context));
     try {
-      return await run(deployment);
+      const opened = await openStage({
+        context,
+        config,
+        folder,
+        stage,
+        prefix: `${projectName}-${stageName}`,
+      });
+      try {
+        return await run(opened, begin(async () => ({ ...opened, plan: await planned })));
+      } finally {
+        opened.terraform.discardPlans();
+      }
     } finally {
-      deployment.terraform.discardPlans();
+      // nothing is left running
+      await Promise.allSettled([planned]);
     }
   });
 }
 
-async function openDeployment(context: CommandContext, stageName: string): Promise<Deployment> {
-  const { root, options, output } = context;
-  // imported on demand: help does not need the parser
-  const { planFiles } = await import("../infra/plan_files.ts");
-  const plan = await planFiles({ root, options, output });
-  const { config: { infra }, projectName, folder } = plan;
-  const stage = resolveStage(infra, projectName, stageName);
-  checkVariables(folder, stage);
-  const prefix = `${projectName}-${stageName}`;
+/** Begins work that is waited for later. */
+export function begin<T>(work: () => Promise<T>): Promise<T> {
+  const begun = work();
+  begun.catch(() => {});
+  return begun;
+}
+
+async function openStage(found: Omit<OpenStage, "terraform" | "secrets">): Promise<OpenStage> {
+  const { context: { options, output }, folder, stage, prefix } = found;
   const terraform = await openTerraform({
     folder,
     stage,
@@ -86,8 +129,7 @@ async function openDeployment(context: CommandContext, stageName: string): Promi
       if (/: (?:Creation|Modifications|Destruction) complete/.test(line)) output.note(`  ${line}`);
     },
   });
-  const secrets = openSecretValues(prefix, getStageRegion(stage));
-  return { context, stage, prefix, plan, terraform, secrets };
+  return { ...found, terraform, secrets: openSecretValues(prefix, getStageRegion(stage)) };
 }
 
 /** Variables of Terraform that only some projects need, with what needs them. */
@@ -128,7 +170,7 @@ export function checkVariables(folder: string, { name, variables }: ResolvedStag
  *
  * @throws {StepError} If the state belongs to another stage.
  */
-export async function initState({ terraform, prefix, stage }: Deployment): Promise<void> {
+export async function initState({ terraform, prefix, stage }: OpenStage): Promise<void> {
   await terraform.init();
   const { resource_prefix: found } = await terraform.readOutputs();
   if (found === undefined || found === prefix) return;

@@ -6,7 +6,13 @@ import {
   summarizeApplied,
   summarizeChanges,
 } from "./describe_plan.ts";
-import { type Deployment, initState, listFoundations, StepError } from "./deployment.ts";
+import {
+  type Deployment,
+  initState,
+  listFoundations,
+  type OpenStage,
+  StepError,
+} from "./deployment.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
 import type { PlanRequest, SavedPlan } from "./terraform.ts";
 
@@ -36,16 +42,16 @@ export interface ShownPlan {
  * @throws {StepError} If the state belongs to another stage.
  */
 export async function planStage(
-  deployment: Deployment,
+  opened: OpenStage,
   request: PlanRequest = {},
-  prepared: Promise<unknown> = initState(deployment),
+  prepared: Promise<unknown> = initState(opened),
 ): Promise<SavedPlan> {
   await prepared;
-  return await deployment.terraform.plan(request);
+  return await opened.terraform.plan(request);
 }
 
 /** Prints what the reader of a plan should look at. */
-export function showPlan({ context: { output } }: Deployment, saved: SavedPlan): ShownPlan {
+export function showPlan({ context: { output } }: OpenStage, saved: SavedPlan): ShownPlan {
   const changes = describeChanges(saved.changes);
   for (const line of renderChanges(changes, output)) output.line(line);
   return { saved, changes, summary: summarizeChanges(changes) };
@@ -60,7 +66,7 @@ export function showPlan({ context: { output } }: Deployment, saved: SavedPlan):
  * @throws {UsageError} If neither an answer nor `--yes` is given.
  */
 export async function confirmPlan(
-  { context, prefix }: Deployment,
+  { context, prefix }: OpenStage,
   { changes, summary }: ShownPlan,
 ): Promise<boolean> {
   const { options, output } = context;

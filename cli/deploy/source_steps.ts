@@ -3,7 +3,7 @@ import { explainMissing } from "../../env/optional_package.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
 import { formatDiagnostic } from "../terminal/generated_report.ts";
 import { OPTIONAL_PACKAGES } from "../terminal/optional_packages.ts";
-import { type Deployment, runCommand, StepError } from "./deployment.ts";
+import { type Deployment, type OpenStage, runCommand, StepError } from "./deployment.ts";
 
 /** Loads a package by its name. */
 export type LoadPackage = (name: string) => Promise<unknown>;
@@ -71,13 +71,13 @@ export async function checkSources(
  * @throws {StepError} If a function cannot be built.
  */
 export async function buildFunctions(
-  deployment: Deployment,
+  opened: OpenStage,
   build: Command,
 ): Promise<string> {
-  const { summary } = await runCommand(deployment.context, build, pickConfig(deployment));
+  const { summary } = await runCommand(opened.context, build, pickConfig(opened));
   return String(summary);
 }
 
-function pickConfig({ context }: Deployment): CommandContext["options"] {
+function pickConfig({ context }: OpenStage): CommandContext["options"] {
   return { config: context.options.config };
 }

@@ -7,7 +7,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import { takeInstanceLock } from "../files/instance_lock.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
-import { type Deployment, StepError } from "./deployment.ts";
+import { type OpenStage, StepError } from "./deployment.ts";
 
 /** Lock of a stage: one deployment at a time. */
 interface StageLock {
@@ -51,15 +51,15 @@ const EXPIRY_MS = 15 * 60_000;
  * @throws {ConfigurationError} If another deployment of the stage is running.
  */
 export async function withStageLock<T>(
-  deployment: Deployment,
+  opened: OpenStage,
   run: (lock: Pick<StageLock, "check">) => Promise<T>,
 ): Promise<T> {
-  const lock = await takeStageLock(deployment);
+  const lock = await takeStageLock(opened);
   // the result matters more; the lock expires
   const release = () => lock.release().catch(() => {});
   const { stopped, restore } = waitForStopSignal();
   stopped.then(async (signal) => {
-    const { context: { output }, terraform } = deployment;
+    const { context: { output }, terraform } = opened;
     output.note(`Stopping. A second signal does not wait for ${terraform.product}`);
     await terraform.stop();
     await release();
@@ -73,8 +73,9 @@ export async function withStageLock<T>(
   }
 }
 
-async function takeStageLock(deployment: Deployment): Promise<StageLock> {
-  const { plan: { config: { infra }, folder }, stage, prefix } = deployment;
+async function takeStageLock(
+  { config: { infra }, context: { options, output }, folder, stage, prefix }: OpenStage,
+): Promise<StageLock> {
   if (infra.state === undefined) {
     const file = join(folder, ".terraform", "stages", `${stage.name}.deploy.lock`);
     const release = takeInstanceLock(
@@ -85,14 +86,14 @@ async function takeStageLock(deployment: Deployment): Promise<StageLock> {
   }
   const client = await openClient(infra.state.region);
   if (client === undefined) {
-    deployment.context.output.warn(
+    output.warn(
       "Two deployments at once are not prevented, and the running release is not recorded for the check " +
         "of migrations: install @aws-sdk/client-s3 for objects in the bucket of infra.state",
     );
     return { async check() {}, release: () => Promise.resolve() };
   }
   const place = { Bucket: infra.state.bucket, Key: `${stage.backend.key}.deploy.lock` };
-  return await takeLease(client, place, prefix, deployment.context.options.unlock === true);
+  return await takeLease(client, place, prefix, options.unlock === true);
 }
 
 async function openClient(region: string): Promise<S3Client | undefined> {

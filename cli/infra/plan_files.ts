@@ -46,6 +46,21 @@ export interface FilePlan {
 }
 
 /**
+ * Finds the beginning of the names of all resources, and the folder of the files.
+ *
+ * @throws {ConfigurationError} If the project has no name, or the folder is not in the project.
+ */
+export function locateInfra(
+  root: string,
+  { infra }: ResolvedConfig,
+): Pick<FilePlan, "projectName" | "folder"> {
+  return {
+    projectName: infra.projectName ?? readProjectName(root),
+    folder: resolve(root, toProjectPath(root, infra.dir)),
+  };
+}
+
+/**
  * Reads the functions and plans the files of `generate infra` without writing them.
  *
  * @param context The project, the options `config` and `modules-path`, and the output for progress.
@@ -68,9 +83,8 @@ export async function planFiles(
   });
   output.endProgress();
 
-  const projectName = infra.projectName ??
-    readProjectName(root);
-  const common = { sources, config, projectName, folder: resolve(root, dir) };
+  const { projectName, folder } = locateInfra(root, config);
+  const common = { sources, config, projectName, folder };
   const locate = createLocator(
     [...sources.functions, ...listRoutes(sources.functions)],
     given ?? "trellis.config.ts",

@@ -1,5 +1,8 @@
 import type { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSClient } from "@aws-sdk/client-sqs";
+import { resolve } from "node:path";
+import type { ResolvedConfig } from "../config/config.ts";
+import { findFunctionFiles } from "../discovery/function_files.ts";
 import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../../env/optional_package.ts";
 import { isDisposableStage } from "../stages/stage_name.ts";
@@ -263,8 +266,8 @@ interface DeployedStage {
   readonly stage: ResolvedStage;
   /** Prefix of the stage's resources: `notes-dev`. */
   readonly prefix: string;
-  readonly plan: { readonly sources: { readonly functions: readonly { readonly name: string }[] } };
-  readonly context: { readonly output: Pick<Output, "note" | "warn"> };
+  readonly config: ResolvedConfig;
+  readonly context: { readonly root: string; readonly output: Pick<Output, "note" | "warn"> };
 }
 
 /**
@@ -272,7 +275,7 @@ interface DeployedStage {
  * failure is a warning, because a forwarder without a session calls the deployed code.
  */
 export async function endSessions(
-  { stage, prefix, plan, context: { output } }: DeployedStage,
+  { stage, prefix, config, context: { root, output } }: DeployedStage,
 ): Promise<void> {
   if (!isDisposableStage(stage.name)) return;
   const region = getStageRegion(stage);
@@ -284,7 +287,8 @@ export async function endSessions(
     const queues = await listSessionQueues(sqs, prefix);
     if (queues.length === 0) return;
     const opened = functions = await openLiveStage(region);
-    const { live } = await opened.sort(plan.sources.functions.map((fn) => `${prefix}-${fn.name}`));
+    const files = findFunctionFiles(resolve(root, config.functionsDir), config);
+    const { live } = await opened.sort(files.map(({ name }) => `${prefix}-${name}`));
     const restored = await Promise.all(live.map(({ name }) => opened.restore(name)));
     await deleteQueues(sqs, queues);
     output.note(

@@ -1,8 +1,8 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { BuildError } from "../sources/build_error.ts";
+import { readOnce } from "../sources/share_reads.ts";
 import { withTemporaryFolder } from "../sources/temporary_folder.ts";
 import {
   bundleFunctions,
@@ -55,14 +55,9 @@ interface SharedLoad {
   }[];
 }
 
-const sharedLoads = new AsyncLocalStorage<Map<string, SharedLoad>>();
-
-/**
- * Runs work whose parts read the same sources, such as the steps of a deployment. They share bundles, and what readers
- * found.
- */
-export async function shareLoads<T>(work: () => Promise<T>): Promise<T> {
-  return await sharedLoads.run(new Map(), work);
+/** Loads that share what they read. They run one after another, in the same process: its start takes longer than most. */
+interface LoadQueue {
+  last: Promise<unknown>;
 }
 
 /**
@@ -73,18 +68,19 @@ export async function shareLoads<T>(work: () => Promise<T>): Promise<T> {
  */
 export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts[]> {
   const { root, functions, readers } = options;
-  const shared = sharedLoads.getStore();
-  if (shared === undefined) return await load(options, bundleAll(root, functions));
   const sources = functions.map((
     { name, file, runs, optionalFile },
   ) => [name, file, runs, optionalFile]);
-  const key = JSON.stringify([root, sources]);
-  const known = shared.get(key) ?? { bundled: bundleAll(root, functions), loads: [] };
-  shared.set(key, known);
+  const known = readOnce<SharedLoad>(
+    JSON.stringify(["functions", root, sources]),
+    () => ({ bundled: bundleAll(root, functions), loads: [] }),
+  );
   let one = known.loads.find((each) => readers.every((reader) => each.readers.includes(reader)));
   if (one === undefined) {
-    one = { readers, found: load(options, known.bundled) };
-    known.loads.push(one);
+    const queue = readOnce<LoadQueue>("loads", () => ({ last: Promise.resolve() }));
+    const found = queue.last.then(() => load(options, known.bundled));
+    queue.last = found.catch(() => {});
+    known.loads.push(one = { readers, found });
   }
   const places = readers.map((reader) => one.readers.indexOf(reader));
   return (await one.found).map(({ facts, ...rest }) => ({

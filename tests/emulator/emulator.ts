@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/free_port.ts";
 import config from "../../deno.json" with { type: "json" };
-import { OFFLINE } from "../support/terraform_providers.ts";
+import { installProviders, OFFLINE } from "../support/terraform_providers.ts";
 
 /** The emulator, a package of PyPI. */
 const PACKAGE = "ministack==1.5.33";
@@ -97,7 +97,7 @@ const RUNTIME_PACKAGES = [
 ] as const;
 
 /** Copies the stand-in providers, with the AWS clients that their live mode and functions need. */
-async function installProviders(): Promise<string> {
+async function prepareProviders(): Promise<string> {
   return await prepare("trellis-terraform-and-clients", async (draft) => {
     const source = dirname(dirname(OFFLINE));
     const parts = ["bin", "live", "schema", "src", "package.json"].map((part) =>
@@ -182,7 +182,7 @@ function toPath(url: string): string {
  * @throws {Error} If it could not be installed or does not start.
  */
 export async function startEmulator(work: string): Promise<Emulator> {
-  const [python, providers] = await Promise.all([installPython(PACKAGE), installProviders()]);
+  const [python, providers] = await Promise.all([installPython(PACKAGE), prepareProviders()]);
   const { cert, key, authority } = await createCertificate(work);
   const log = join(work, "emulator.log");
   // Lambda's runtimes have the AWS clients; functions are unpacked beside them
@@ -246,10 +246,10 @@ export async function startEmulator(work: string): Promise<Emulator> {
   }
   try {
     await untilReady();
-    const setup = await new Deno.Command(join(providers, "bin/tf-offline"), {
-      args: ["setup"],
-      env: { TF_OFFLINE_HOME: join(work, "terraform") },
-    }).output();
+    const terraform = await installProviders(
+      join(work, "terraform"),
+      join(providers, "bin/tf-offline"),
+    );
     return {
       env: {
         ...CREDENTIALS,
@@ -259,9 +259,8 @@ export async function startEmulator(work: string): Promise<Emulator> {
         // Terraform's own requests, for its state in Amazon S3
         HTTPS_PROXY: `http://127.0.0.1:${proxy.addr.port}`,
         AWS_CA_BUNDLE: authority,
-        TF_CLI_CONFIG_FILE: new TextDecoder().decode(setup.stdout).trim(),
+        ...terraform,
         TF_OFFLINE_ENDPOINT: address,
-        TF_OFFLINE_HOME: join(work, "terraform"),
       },
       clients: join(providers, "live"),
       request: (url, init) => fetch(`${address}${toPath(url)}`, { ...init, client }),

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startPostgres } from "../support/postgres.ts";
 import { SERVER_USER } from "../support/postgres_files.ts";
-import { hasOffline } from "../support/terraform_providers.ts";
+import { hasOffline, TERRAFORM } from "../support/terraform_providers.ts";
 import { writeFiles } from "../support/temp_folder.ts";
 import { type Emulator, hasPython, startEmulator } from "./emulator.ts";
 import { listProjectFiles, STATES } from "./project.ts";
@@ -226,8 +226,8 @@ export function testOnEmulator(
             if (hasFailed) console.log((await readLog()).split("\n").slice(-MAX_LINES).join("\n"));
             seconds.push(`${name} ${((performance.now() - startedAt) / 1000).toFixed(1)}`);
           },
-          trellis: (line, input) => run(program, line.split(" "), { cwd: root, env, input }),
-          startTrellis: (line) => start(program, line.split(" "), { cwd: root, env }),
+          trellis: (line, input) => run(program, toArgs(line), { cwd: root, env, input }),
+          startTrellis: (line) => start(program, toArgs(line), { cwd: root, env }),
           async send(...requests): Promise<AwsResult[]> {
             const args = [join(HERE, "send_requests.mjs"), clients, JSON.stringify(requests)];
             const { code, text } = await run("node", args, { cwd: work, env });
@@ -251,6 +251,13 @@ export function testOnEmulator(
       assert(!hasFailed);
     },
   });
+}
+
+/** Returns the arguments of `trellis`, with the program of the tests for commands that run Terraform. */
+function toArgs(line: string): string[] {
+  const runsTerraform = /^(?:deploy|destroy|db rotate)\b/.test(line);
+  const isChosen = !runsTerraform || line.includes("--terraform");
+  return [...line.split(" "), ...isChosen ? [] : ["--terraform", TERRAFORM]];
 }
 
 /** Writes the rules of a server that checks the password of everyone but its owner. */

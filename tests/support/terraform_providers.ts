@@ -6,16 +6,16 @@ export const OFFLINE: string = fileURLToPath(
   new URL("../../../shared/terraform-offline/bin/tf-offline", import.meta.url),
 );
 
+/** The program of the tests. With `TRELLIS_TERRAFORM=tofu`, or a path, they run with OpenTofu. */
+export const TERRAFORM: string = Deno.env.get("TRELLIS_TERRAFORM") ?? "terraform";
+
 /** True if Terraform and its stand-in providers are there. */
-export const hasOffline: boolean = await hasTerraform() &&
+export const hasOffline: boolean = await hasProgram(TERRAFORM) &&
   await Deno.stat(OFFLINE).then(() => true, () => false);
 
-async function hasTerraform(): Promise<boolean> {
-  const command = new Deno.Command("terraform", {
-    args: ["version"],
-    stdout: "null",
-    stderr: "null",
-  });
+/** Returns true if Terraform or OpenTofu can be run. */
+export async function hasProgram(name: string): Promise<boolean> {
+  const command = new Deno.Command(name, { args: ["version"], stdout: "null", stderr: "null" });
   return await command.output().then(({ success }) => success, () => false);
 }
 
@@ -25,6 +25,29 @@ export interface TerraformProviders {
   readonly env: Readonly<Record<string, string>>;
   /** Serves the providers to Terraform in a folder. */
   serve(folder: string): Promise<void>;
+}
+
+const TERRAFORM_REGISTRY = "registry.terraform.io";
+const OPENTOFU_REGISTRY = "registry.opentofu.org";
+
+/**
+ * Puts the providers into a folder, under the names of Terraform's registry and of OpenTofu's.
+ *
+ * @param home The folder.
+ * @param offline The program that puts them.
+ * @returns The variables with which Terraform and OpenTofu find them.
+ */
+export async function installProviders(
+  home: string,
+  offline = OFFLINE,
+): Promise<Record<"TF_CLI_CONFIG_FILE" | "TF_OFFLINE_HOME", string>> {
+  const env = { TF_OFFLINE_HOME: home };
+  const { stdout } = await new Deno.Command(offline, { args: ["setup"], env }).output();
+  const mirror = join(home, "mirror");
+  // OpenTofu does not follow a link
+  const args = ["-R", join(mirror, TERRAFORM_REGISTRY), join(mirror, OPENTOFU_REGISTRY)];
+  await new Deno.Command("cp", { args }).output();
+  return { ...env, TF_CLI_CONFIG_FILE: new TextDecoder().decode(stdout).trim() };
 }
 
 /**
@@ -37,11 +60,7 @@ export async function withProviders(
   work: string,
   use: (providers: TerraformProviders) => Promise<void>,
 ): Promise<void> {
-  const home = join(work, "terraform");
-  const setup = await new Deno.Command(OFFLINE, {
-    args: ["setup"],
-    env: { TF_OFFLINE_HOME: home },
-  }).output();
+  const env = await installProviders(join(work, "terraform"));
   const daemon = new Deno.Command("node", {
     args: [join(OFFLINE, "../../src/daemon.mjs"), join(work, "providers")],
     stdin: "piped",
@@ -51,12 +70,12 @@ export async function withProviders(
   const input = daemon.stdin.getWriter();
   const lines = daemon.stdout.pipeThrough(new TextDecoderStream()).getReader();
   try {
+    const served = Object.entries(JSON.parse((await lines.read()).value!));
+    const underBoth = [TERRAFORM_REGISTRY, OPENTOFU_REGISTRY].flatMap((registry) =>
+      served.map(([name, address]) => [name.replace(TERRAFORM_REGISTRY, registry), address])
+    );
     await use({
-      env: {
-        TF_OFFLINE_HOME: home,
-        TF_CLI_CONFIG_FILE: new TextDecoder().decode(setup.stdout).trim(),
-        TF_REATTACH_PROVIDERS: (await lines.read()).value!.trim(),
-      },
+      env: { ...env, TF_REATTACH_PROVIDERS: JSON.stringify(Object.fromEntries(underBoth)) },
       async serve(folder) {
         await input.write(new TextEncoder().encode(`${folder}\n`));
         await lines.read();

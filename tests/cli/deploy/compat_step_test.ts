@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createCompatSteps } from "../../../cli/deploy/compat_step.ts";
-import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
+import { type OpenStage, StepError } from "../../../cli/deploy/deployment.ts";
 import type { ReleaseManifest } from "../../../cli/releases/release_manifest.ts";
 import { openReleaseRecord } from "../../../cli/releases/release_record.ts";
 import { writeFiles } from "../../support/temp_folder.ts";
@@ -24,12 +24,10 @@ Deno.test("createCompatSteps() refuses a rollback over a migration that breaks t
   const openSteps = (options: Record<string, boolean> = {}) =>
     createCompatSteps({
       context: { root, options, output: { warn: (text: string) => warnings.push(text) } },
-      plan: {
-        config: { infra: {}, build: { dir: "dist" }, database: { migrationsDir: "migrations" } },
-        folder: root,
-      },
+      config: { infra: {}, build: { dir: "dist" }, database: { migrationsDir: "migrations" } },
+      folder: root,
       stage: STAGE,
-    } as unknown as Deployment);
+    } as unknown as OpenStage);
   const record = openReleaseRecord(undefined, root, STAGE);
   async function deploy(release: ReleaseManifest, hasMoved = true): Promise<void> {
     await writeFiles(root, { "dist/release.json": JSON.stringify(release) });

@@ -16,7 +16,7 @@ import {
   type SecretsServer,
   startSecretsServer,
 } from "../../support/secrets_server.ts";
-import { hasOffline, withProviders } from "../../support/terraform_providers.ts";
+import { hasOffline, TERRAFORM, withProviders } from "../../support/terraform_providers.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { denoProjectFiles } from "../build/project.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
@@ -174,7 +174,7 @@ Deno.test({
     await withScene(async (scene) => {
       const { root, lambda, trellis, readState, databaseUrl, isServing } = scene;
       const listActions = () => lambda.events.map((event) => (event as { action: string }).action);
-      const deploy = `deploy --stage dev --yes --modules-path ${MODULES}`;
+      const deploy = `deploy --stage dev --yes --terraform ${TERRAFORM} --modules-path ${MODULES}`;
       await test.step("generate infra writes it without a trigger, with one run at a time", async () => {
         assertDone(await trellis("generate permissions"));
         assertDone(await trellis(`generate infra --modules-path ${MODULES}`));

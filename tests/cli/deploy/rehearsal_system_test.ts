@@ -14,7 +14,7 @@ import {
   startSecretsServer,
 } from "../../support/secrets_server.ts";
 import { type ReleaseServer, startReleaseServer } from "../../support/release_server.ts";
-import { hasOffline, withProviders } from "../../support/terraform_providers.ts";
+import { hasOffline, TERRAFORM, withProviders } from "../../support/terraform_providers.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { denoProjectFiles } from "../build/project.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
@@ -88,7 +88,7 @@ async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<v
             trellis,
             deploy: (line) =>
               trellis(
-                `deploy --modules-path ${MODULES} --endpoint localhost:${server.port} ` +
+                `deploy --terraform ${TERRAFORM} --modules-path ${MODULES} --endpoint localhost:${server.port} ` +
                   `--url http://127.0.0.1:${api.addr.port} ${line}`,
               ),
             readState: (stage) => readState(join(root, "infra/states", `${stage}.tfstate`)),
@@ -334,7 +334,7 @@ Deno.test({
         },
       });
       await test.step("Terraform and deploy refuse the state of another stage", async () => {
-        const terraform = await new Deno.Command("terraform", {
+        const terraform = await new Deno.Command(TERRAFORM, {
           args: ["plan", "-no-color", "-input=false", "-var=environment=prod"],
           cwd: join(root, "infra"),
           env: { TF_DATA_DIR: ".terraform/stages/dev" },
@@ -406,12 +406,12 @@ Deno.test({
       await test.step("destroy needs the stage's name, but no bundles", async () => {
         await Deno.remove(join(root, "dist"), { recursive: true });
         const refused = await trellis(
-          `destroy --stage dev --confirm prod --modules-path ${MODULES}`,
+          `destroy --stage dev --confirm prod --terraform ${TERRAFORM} --modules-path ${MODULES}`,
         );
         assertEquals(refused.exitCode, 2);
         assertStringIncludes(refused.stderr, '--confirm is "prod", not dev: nothing was changed');
         const destroyed = await trellis(
-          `destroy --stage dev --confirm dev --modules-path ${MODULES}`,
+          `destroy --stage dev --confirm dev --terraform ${TERRAFORM} --modules-path ${MODULES}`,
         );
         assertDone(destroyed);
         assertStringIncludes(

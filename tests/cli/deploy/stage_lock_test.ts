@@ -81,7 +81,8 @@ async function withBucket(
 function createDeployment(state?: object, folder = "/nowhere"): Deployment {
   return {
     context: { output: { warn: () => {} }, options: {} },
-    plan: { config: { infra: { state } }, folder },
+    config: { infra: { state } },
+    folder,
     prefix: "notes-dev",
     stage: { name: "dev", backend: { key: "notes/dev.tfstate" } },
   } as unknown as Deployment;
@@ -232,12 +233,11 @@ while :; do sleep 0.05; done
       process.once("SIGINT", () => process.exit(130));
       const stage = { name: "dev", backend: { key: "notes/dev.tfstate" }, variables: {} };
       const [folder, program] = ${JSON.stringify([folder, program])};
-      const infra = { state: { bucket: "state", region: "eu-central-1" } };
-      const plan = { config: { infra }, folder };
+      const config = { infra: { state: { bucket: "state", region: "eu-central-1" } } };
       const onProgress = () => console.log("begun");
       const terraform = await openTerraform({ folder, stage, program, onProgress });
       const context = { options: {}, output: { note() {} } };
-      await withStageLock({ context, plan, prefix: "notes-dev", stage, terraform }, async () => {
+      await withStageLock({ context, config, folder, prefix: "notes-dev", stage, terraform }, async () => {
         await terraform.apply(await terraform.plan()).catch(() => {});
         await new Promise(() => setTimeout(() => {}, 60_000));
       });

@@ -1,11 +1,8 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import {
-  type FunctionFacts,
-  loadFunctions,
-  shareLoads,
-} from "../../../cli/project/load_functions.ts";
+import { type FunctionFacts, loadFunctions } from "../../../cli/project/load_functions.ts";
+import { shareReads } from "../../../cli/sources/share_reads.ts";
 import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
 
 const READER = new URL("../fixtures/definitions_reader.ts", import.meta.url).href;
@@ -191,7 +188,7 @@ Deno.test("loadFunctions() gives functions no variable that others have set", as
   assertEquals(facts!.options, { operationName: "false" });
 });
 
-Deno.test("shareLoads() gives readers what was found before, and other readers the same sources", async () => {
+Deno.test("shareReads() gives readers what was found before, and other readers the same sources", async () => {
   const code = (name: string) =>
     `import { defineApiHandler } from "@trellis/fn/validation";
     export const handler = defineApiHandler({ operationName: "${name}" })(() => {});`;
@@ -202,7 +199,7 @@ Deno.test("shareLoads() gives readers what was found before, and other readers t
       const [{ facts }] = await loadFunctions({ root, functions: [{ name: "Fn", file }], readers });
       return facts!;
     };
-    await shareLoads(async () => {
+    await shareReads(async () => {
       const [, both] = await read(permissions, READER);
       await Deno.writeTextFile(file, code("second"));
       assertEquals((await read(READER))[0] === both, true);
