@@ -75,6 +75,8 @@ const OWN_ISOLATE: readonly string[] = [
   "cli/commands/workflows_test.ts",
   // the first invocation of a process
   "core/with_observability_test.ts",
+  // the plan of a claim is made again after twice as many claims of a process
+  "jobs/plans_test.ts",
 ];
 
 /** Files of a long folder that share a process. */
