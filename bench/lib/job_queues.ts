@@ -57,6 +57,7 @@ const tomorrow = new Date(Date.now() + 86_400_000);
 async function createPool(url: string): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS });
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   await pool.query("create table if not exists effects (n int)");
   return pool;
 }
@@ -181,8 +182,15 @@ export async function openBoss(url: string, { finished, waiting }: Fill): Promis
   await boss.createQueue("insert", { notify: true });
   const enqueueMany = async (count: number) =>
     void await boss.insert("insert", list(count).map((n) => ({ data: { n } })));
-  for (let filled = 0; filled < finished; filled += FILL) await enqueueMany(FILL);
-  await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+  if (finished > 0) {
+    await enqueueMany(FILL);
+    await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+    await pool.query(
+      `insert into pgboss.job select (jsonb_populate_record(j, jsonb_build_object('id', gen_random_uuid()))).*
+        from pgboss.job j, generate_series(2, $1)`,
+      [finished / FILL],
+    );
+  }
   const later = list(FILL).map((n) => ({ data: { n }, startAfter: tomorrow }));
   for (let filled = 0; filled < waiting; filled += FILL) await boss.insert("insert", later);
   await pool.query("vacuum analyze");
