@@ -124,16 +124,16 @@ export async function openOurs(url: string, { finished, waiting }: Fill): Promis
       async run(concurrency): Promise<void> {
         await createJobWorker({ getDb: () => db, jobs: [job], concurrency, ...QUIET }).runDue();
       },
-      async start(listener): Promise<() => Promise<void>> {
+      start(listener): Promise<() => Promise<void>> {
         onJob = listener;
         const restore = configureJobs({ delivery: createNotifyDelivery() });
         const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
         worker.start();
-        return async () => {
+        return Promise.resolve(async () => {
           await worker.stop();
           restore();
           onJob = undefined;
-        };
+        });
       },
       async close(): Promise<void> {
         if (kind !== KINDS[0]) return;
