@@ -185,9 +185,13 @@ export async function openBoss(url: string, { finished, waiting }: Fill): Promis
   if (finished > 0) {
     await enqueueMany(FILL);
     await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+    const { rows: [{ columns }] } = await pool.query(
+      `select string_agg(format('%I', column_name), ', ') as columns from information_schema.columns
+        where table_schema = 'pgboss' and table_name = 'job' and column_name <> 'id' and is_generated = 'NEVER'`,
+    );
     await pool.query(
-      `insert into pgboss.job select (jsonb_populate_record(j, jsonb_build_object('id', gen_random_uuid()))).*
-        from pgboss.job j, generate_series(2, $1)`,
+      `insert into pgboss.job (id, ${columns}) select gen_random_uuid(), ${columns}
+        from pgboss.job, generate_series(2, $1)`,
       [finished / FILL],
     );
   }
