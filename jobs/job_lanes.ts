@@ -109,7 +109,7 @@ export class JobLanes {
       );
       const startedMs = performance.now();
       const { outcomes } = await runner.run([leased, ...more]);
-      const recording = Promise.all(outcomes.map((outcome) => this.#count(outcome)));
+      const recording = this.#count(outcomes);
       const ms = performance.now() - startedMs;
       this.#isFast = ms < Math.min(FAST_MS * outcomes.length, FAST_BATCH_MS);
       this.#aheadMs = this.#isFast ? Math.max(AHEAD_MS, 2 * ms) : AHEAD_MS;
@@ -131,9 +131,13 @@ export class JobLanes {
     return this.#failure === undefined && this.#options.canStart();
   }
 
-  /** Counts an outcome when it is recorded. Never rejects. */
-  #count(outcome: Promise<AttemptOutcome>): Promise<void> {
-    return this.#track(outcome.then((name) => void this.#counts[name]++));
+  /** Counts outcomes when they are recorded. Never rejects. */
+  #count(outcomes: readonly Promise<AttemptOutcome>[]): Promise<void> {
+    return this.#track(
+      Promise.all(outcomes).then((names) => {
+        for (const name of names) this.#counts[name]++;
+      }),
+    );
   }
 
   /** Returns the next job for a lane. */
