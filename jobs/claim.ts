@@ -21,6 +21,8 @@ export interface LeasedJob {
   readonly attempts: number;
   /** Number of this lease: a worker with an older one cannot finish the job. */
   readonly fence: number;
+  /** True if no attempt of the job has begun before. */
+  readonly isFirst: boolean;
   /** Group, if the job has one. */
   readonly group: string | null;
   /** Time at which it was enqueued. */
@@ -43,6 +45,7 @@ export interface ClaimedRow extends Record<string, unknown> {
   shard: number | string;
   attempts: number | string;
   fence: number | string;
+  is_first: boolean;
   group_key: string | null;
   enqueued_ms: number | string;
   age_ms: number | string;
@@ -62,7 +65,7 @@ export interface ClaimOptions {
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
   /**
-   * True to leave out jobs that were leased before.
+   * True to leave out jobs of which an attempt has begun before.
    * @default false
    */
   readonly isFresh?: boolean;
@@ -206,7 +209,7 @@ export function selectRunnable(
   first: number,
   { names, limit, clock, withGroups, isFresh = false }: ClaimOptions,
 ): PlainSql {
-  const isFirst = isFresh ? sql`and j."fence" = 0` : sql``;
+  const isFirst = isFresh ? sql`and j."attempts" = 0 and j."last_error" is null` : sql``;
   const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)} ${isFirst}`;
   return selectDue(names, { first, limit, clock }, condition);
 }
@@ -281,7 +284,8 @@ export function buildClaim(
     "fence" = t."fence" + 1, "attempts" = t."attempts" + 1, "shard" = ${LEAVE_READY},
     "due_at" = ${sqlIn(clock, getLeaseSeconds(jobs))}
   where t."id" = any(array(${select}))
-  returning t."id", t."name", t."payload", t."shard", t."attempts", t."fence", t."group_key",
+  returning t."id", t."name", t."payload", t."shard", t."attempts", t."fence",
+    t."attempts" = 1 and t."last_error" is null as is_first, t."group_key",
     extract(epoch from t."enqueued_at") * 1000 as enqueued_ms,
     extract(epoch from ${now} - t."enqueued_at") * 1000 as age_ms,
     extract(epoch from ${now} - t."run_at") * 1000 as waited_ms,
@@ -310,6 +314,7 @@ export function readLeasedJob(row: ClaimedRow): LeasedJob {
     shard: Number(row.shard),
     attempts: Number(row.attempts),
     fence: Number(row.fence),
+    isFirst: row.is_first,
     group: row.group_key,
     enqueuedAt: new Date(Number(row.enqueued_ms)),
     ageMs: Number(row.age_ms),

@@ -108,11 +108,8 @@ export interface OwnedLease {
 export interface LeasedAttempt extends OwnedLease {
   /** Arguments of a handler. */
   readonly params: JobHandlerParams<unknown, false>;
-  /** Runs work with a signal that is aborted when the lease is lost; calls `onLook` each time that it looks for that. */
-  readonly watch: <T>(
-    work: (signal: AbortSignal) => Promise<T>,
-    onLook: () => Promise<void>,
-  ) => Promise<T>;
+  /** Runs work, and aborts the signal of `params` if the lease is lost; calls `onLook` each time that it looks for that. */
+  readonly watch: <T>(work: () => Promise<T>, onLook: () => Promise<void>) => Promise<T>;
 }
 
 /** Job whose last attempt has failed, or whose worker has died with it. */

@@ -205,13 +205,16 @@ export class JobClaimer {
   }
 
   /**
-   * Leases more jobs of a name for the batch of one. Jobs that were leased before are no part of it.
+   * Leases more jobs of a name for the batch of one. Jobs of which an attempt has begun before are no part of it.
    *
    * @param leased The first job of the batch.
    * @param limit Maximum number of further jobs.
    */
-  async claimBatch({ name, shard, group, fence }: LeasedJob, limit: number): Promise<LeasedJob[]> {
-    if (limit === 0 || group !== null || fence > 1) return [];
+  async claimBatch(
+    { name, shard, group, isFirst }: LeasedJob,
+    limit: number,
+  ): Promise<LeasedJob[]> {
+    if (limit === 0 || group !== null || !isFirst) return [];
     const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
     return await this.#claim(({ names, ...options }) => {
       const only = names.filter((sought) => sought.name === name);

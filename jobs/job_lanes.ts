@@ -23,7 +23,7 @@ export interface LaneOptions {
   /** Runs jobs. */
   readonly runner: Pick<
     JobRunner,
-    "run" | "release" | "flush" | "flushMetrics" | "getBatchSize" | "hasLimit" | "mayWait"
+    "run" | "release" | "flush" | "rest" | "getBatchSize" | "hasLimit" | "mayWait"
   >;
   /** Leases jobs ahead, and those of groups and batches. */
   readonly claimer: Pick<JobClaimer, "claimDue" | "claimGroup" | "claimBatch" | "hasLimits">;
@@ -37,11 +37,12 @@ export interface LaneOptions {
   readonly onPlaceFree: () => void;
 }
 
-/** Longest time of a job after which the next ones are leased two at a time. */
+/** Longest time of an attempt, for each of its jobs and in all, after which the next ones are leased two at a time. */
 const FAST_MS = 50;
+const FAST_BATCH_MS = 500;
 /** Looks that lease no job ahead, after a look has leased jobs that must not wait. */
 const FILLS_WITHOUT_AHEAD = 10;
-/** Time after which a job that was leased ahead and has not begun is given back. */
+/** Shortest time after which a job that was leased ahead and has not begun is given back. */
 const AHEAD_MS = 100;
 
 /**
@@ -50,7 +51,7 @@ const AHEAD_MS = 100;
  * process costs no other job an attempt.
  *
  * While jobs are fast, one more is leased ahead for each lane, so that few statements lease many, and no lane waits for
- * a statement. That is a job that was never leased before, so that the end of a process costs it one attempt at most; it
+ * a statement. That is a job of which no attempt has begun, so that the end of a process costs it one attempt at most; it
  * is given back if it cannot begin soon.
  */
 export class JobLanes {
@@ -66,6 +67,8 @@ export class JobLanes {
   /** True if a job has ended since jobs were last looked for: it may have enqueued another one, or freed a place of a limit. */
   #hasEnded = false;
   #isFast = false;
+  /** Time after which a job that was leased ahead is given back: that of two attempts. */
+  #aheadMs = AHEAD_MS;
   #givingBack: ReturnType<typeof setTimeout> | undefined;
   /** Time at which jobs that were leased ahead are given back, on the clock of `performance.now()`. */
   #giveBackMs = Infinity;
@@ -90,7 +93,7 @@ export class JobLanes {
     // leased while the worker began to stop, or ahead
     this.#giveBack();
     await Promise.all(this.#recording);
-    runner.flushMetrics();
+    runner.rest();
     if (this.#failure !== undefined) throw this.#failure.error;
     for (const result of results) if (result.status === "rejected") throw result.reason;
     return this.#counts;
@@ -106,8 +109,10 @@ export class JobLanes {
       );
       const startedMs = performance.now();
       const { outcomes } = await runner.run([leased, ...more]);
-      const recording = Promise.all(outcomes.map((outcome) => this.#count(outcome)));
-      this.#isFast = performance.now() - startedMs < FAST_MS;
+      const recording = this.#count(outcomes);
+      const ms = performance.now() - startedMs;
+      this.#isFast = ms < Math.min(FAST_MS * outcomes.length, FAST_BATCH_MS);
+      this.#aheadMs = this.#isFast ? Math.max(AHEAD_MS, 2 * ms) : AHEAD_MS;
       const { group } = leased;
       const isFree = group === null && !runner.hasLimit(leased);
       // the next job of the group, or of the limit, can be leased once this one is done
@@ -126,9 +131,13 @@ export class JobLanes {
     return this.#failure === undefined && this.#options.canStart();
   }
 
-  /** Counts an outcome when it is recorded. Never rejects. */
-  #count(outcome: Promise<AttemptOutcome>): Promise<void> {
-    return this.#track(outcome.then((name) => void this.#counts[name]++));
+  /** Counts outcomes when they are recorded. Never rejects. */
+  #count(outcomes: readonly Promise<AttemptOutcome>[]): Promise<void> {
+    return this.#track(
+      Promise.all(outcomes).then((names) => {
+        for (const name of names) this.#counts[name]++;
+      }),
+    );
   }
 
   /** Returns the next job for a lane. */
@@ -197,8 +206,10 @@ export class JobLanes {
 
   #giveBackLater(): void {
     clearTimeout(this.#givingBack);
-    this.#giveBackMs = performance.now() + AHEAD_MS;
-    this.#givingBack = runOutsideInvocation(() => setTimeout(() => this.#giveBack(), AHEAD_MS));
+    this.#giveBackMs = performance.now() + this.#aheadMs;
+    this.#givingBack = runOutsideInvocation(() =>
+      setTimeout(() => this.#giveBack(), this.#aheadMs)
+    );
   }
 
   /** Makes the jobs that have not begun free for other workers: the lanes run slow ones. */

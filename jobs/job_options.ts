@@ -162,8 +162,8 @@ export interface JobOptions<
   result?: StandardSchema<TResult>;
   /**
    * Largest number of jobs that one call of the handler gets, 2 to 100: as `jobs`, those that are due when it begins. Jobs
-   * of a batch that failed run alone afterwards, so that a job that always fails holds back no other. Jobs of a group, and
-   * those that SQS delivers, run alone.
+   * of a batch that failed, with any error, run alone afterwards, so that a job that always fails holds back no other. Jobs of
+   * a group, and those that SQS delivers, run alone.
    * @default 1, and the handler gets `payload` and `job`
    */
   batchSize?: TBatch;

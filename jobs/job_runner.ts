@@ -40,6 +40,7 @@ export class JobRunner {
   readonly #attempts: Map<string, AttemptRunner> = new Map();
   readonly #finisher: JobFinisher;
   readonly #metrics = new JobMetrics();
+  readonly #watch: LeaseWatch;
 
   /**
    * @param jobs The jobs by name.
@@ -49,9 +50,9 @@ export class JobRunner {
     this.#jobs = jobs;
     this.#options = options;
     this.#finisher = new JobFinisher(options.getDb, options.clock);
-    const watch = new LeaseWatch(options.getDb);
+    this.#watch = new LeaseWatch(options.getDb);
     for (const [name, job] of jobs) {
-      this.#attempts.set(name, createAttemptRunner(job, { ...options, watch }));
+      this.#attempts.set(name, createAttemptRunner(job, { ...options, watch: this.#watch }));
     }
   }
 
@@ -133,8 +134,8 @@ export class JobRunner {
    *
    * @param leased The job.
    */
-  mayWait({ name, fence }: LeasedJob): boolean {
-    return fence === 1 && this.#jobs.get(name)!.settings.maxAttempts > 1;
+  mayWait({ name, isFirst }: LeasedJob): boolean {
+    return isFirst && this.#jobs.get(name)!.settings.maxAttempts > 1;
   }
 
   /** Records at once what has ended. */
@@ -142,9 +143,10 @@ export class JobRunner {
     this.#finisher.flush();
   }
 
-  /** Writes the metrics of all attempts that were recorded. */
-  flushMetrics(): void {
+  /** Writes the metrics of all attempts that were recorded, and keeps no timer if no job runs. */
+  rest(): void {
     this.#metrics.flush();
+    this.#watch.rest();
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/async/clock.ts";
 import { formatArray } from "../database/session/array_literal.ts";
-import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import { PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
@@ -44,7 +44,7 @@ export const MAX_IDS = 100;
 export function listIds(ids: readonly string[]): PlainSql {
   const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
   const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
-  return joinSql(padded.map((id) => sql`${id}::uuid`), ", ");
+  return new PlainSql(["", ...Array(size - 1).fill("::uuid, "), "::uuid"], padded);
 }
 
 /**
@@ -57,7 +57,9 @@ export function sqlArray(
   values: readonly (string | number)[],
   type: "int" | "text" | "uuid",
 ): PlainSql {
-  return sql`${formatArray(values, String)}::text::${rawSql(type)}[]`;
+  // numbers and ids need no quotes
+  const text = type === "text" ? formatArray(values, String) : `{${values.join(",")}}`;
+  return sql`${text}::text::${rawSql(type)}[]`;
 }
 
 /** SQLSTATEs of a missing table and of a missing column. */

@@ -32,7 +32,10 @@ export function buildLook(ids: readonly string[]): PlainSql {
   return sql`select "id", "state", "fence" from "trellis_jobs" where "id" in (${listIds(ids)})`;
 }
 
-/** Aborts the signals of jobs that were cancelled, or that another worker has leased, while they run. */
+/**
+ * Aborts the signals of jobs that were cancelled, or that another worker has leased, while they run. Short jobs cost no timer:
+ * one serves all jobs until {@link rest}.
+ */
 export class LeaseWatch {
   readonly #getDb: () => DrizzleClient | Promise<DrizzleClient>;
   readonly #watchMs: number;
@@ -49,38 +52,40 @@ export class LeaseWatch {
   }
 
   /**
-   * Runs the handler of a job with a signal that is also aborted when its lease is lost.
+   * Runs the handler of a job.
    *
    * @param lease The lease.
-   * @param signal Signal of the attempt.
+   * @param abort Aborts the signal of the attempt.
    * @param handle Calls the handler.
    * @param onLook Called at each look at the job.
    */
   async run<T>(
     lease: JobLease,
-    signal: AbortSignal,
-    handle: (signal: AbortSignal) => Promise<T>,
+    abort: AbortController,
+    handle: () => Promise<T>,
     onLook?: () => Promise<void>,
   ): Promise<T> {
-    const job = { lease, abort: new AbortController(), startedMs: performance.now(), onLook };
+    const job = { lease, abort, startedMs: performance.now(), onLook };
     this.#jobs.add(job);
     this.#lookLater();
-    const forget = () => this.#forget(job);
-    // a handler that ignores its signal is not looked at any more
-    signal.addEventListener("abort", forget, { once: true });
     try {
-      return await handle(AbortSignal.any([signal, job.abort.signal]));
+      return await handle();
     } finally {
-      signal.removeEventListener("abort", forget);
-      forget();
+      this.#jobs.delete(job);
     }
   }
 
-  #forget(job: WatchedJob): void {
-    this.#jobs.delete(job);
-    if (this.#jobs.size > 0) return;
+  /** Stops to look, unless jobs run. */
+  rest(): void {
+    if (this.#dropAborted() > 0) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** Leaves out jobs whose handlers ignore their signals, and returns how many are left. */
+  #dropAborted(): number {
+    for (const job of this.#jobs) if (job.abort.signal.aborted) this.#jobs.delete(job);
+    return this.#jobs.size;
   }
 
   #lookLater(): void {
@@ -89,6 +94,7 @@ export class LeaseWatch {
 
   async #look(): Promise<void> {
     this.#timer = undefined;
+    this.#dropAborted();
     const startedMs = performance.now() - this.#watchMs;
     const long = [...this.#jobs].filter((job) => job.startedMs <= startedMs);
     try {

@@ -250,7 +250,9 @@ export async function claimLimited(
   for (const before of perKey !== undefined && claim.ids === undefined ? [false, true] : [false]) {
     if (found.length >= most) break;
     const locked = selectLimited(sought, { ...claim, nowMs, limit: most - found.length, before });
-    found.push(...await runSqlRows(tx, buildClaim(locked, { jobs: [job], clock }, plan)));
+    found.push(
+      ...await runSqlRows<ClaimedRow>(tx, buildClaim(locked, { jobs: [job], clock }, plan)),
+    );
   }
   // the leases may have had to wait since the limits were read, and a period is counted from the last of them
   const startMs = Math.max(...found.map((row) => Math.ceil(getLeasedMs(row))));

@@ -180,8 +180,8 @@ async function readGauges(
 }
 
 /**
- * Enqueues the last time of each schedule. The time is part of the job's key, so that several relays
- * add one job.
+ * Enqueues the last time of each schedule, and the one before if it was a moment ago. The time is part of the job's key, so
+ * that several relays add one job.
  *
  * @param db The client.
  * @param schedules The schedules.
@@ -203,7 +203,7 @@ async function enqueueSchedules(
   let failed = 0;
   for (const schedule of schedules) {
     try {
-      await enqueueLast(db, schedule, now);
+      for (const time of await listDue(schedule, now)) await enqueueTime(db, schedule, time);
     } catch (error) {
       failed++;
       log("ERROR", "a schedule could not be enqueued", { schedule: schedule.scheduleName, error });
@@ -212,13 +212,29 @@ async function enqueueSchedules(
   return failed;
 }
 
-async function enqueueLast(db: DrizzleClient, schedule: JobSchedule, now: Date): Promise<void> {
-  const { scheduleName, job, catchUpSeconds } = schedule;
-  const last = await schedule.findLast(now);
-  if (last === undefined || now.getTime() - last.getTime() > catchUpSeconds * 1000) return;
+/** Time for which also the last time but one is made up for: two runs of a relay may be more than a minute apart. */
+const RELAY_GAP_MS = 120_000;
+
+/** Lists the times of a schedule that are enqueued now, unless they have been before. */
+async function listDue(
+  { findLast, catchUpSeconds }: JobSchedule,
+  now: Date,
+): Promise<Date[]> {
+  const last = await findLast(now);
+  const before = last && await findLast(new Date(last.getTime() - 1));
+  const isWithin = (time: Date | undefined, ms: number): time is Date =>
+    time !== undefined && now.getTime() - time.getTime() <= Math.min(ms, catchUpSeconds * 1000);
+  return [
+    ...(isWithin(before, RELAY_GAP_MS) ? [before] : []),
+    ...(isWithin(last, Infinity) ? [last] : []),
+  ];
+}
+
+async function enqueueTime(db: DrizzleClient, schedule: JobSchedule, time: Date): Promise<void> {
+  const { scheduleName, job } = schedule;
   const { jobName, schema, settings } = job;
-  const row = await createJobRow(jobName, schema, schedule.getPayload(last), {
-    key: `schedule ${scheduleName} ${last.toISOString()}`,
+  const row = await createJobRow(jobName, schema, schedule.getPayload(time), {
+    key: `schedule ${scheduleName} ${time.toISOString()}`,
     // each relay enqueues the time until the next one: once it has run it must not run again
     settings: { ...settings, unique: undefined },
   });

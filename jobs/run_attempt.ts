@@ -1,6 +1,6 @@
 import type { Clock } from "../core/async/clock.ts";
 import { rejectOnAbort } from "../core/async/deadline.ts";
-import { getRequestContext, remainingMs } from "../core/request_context.ts";
+import { remainingMs } from "../core/request_context.ts";
 import type { LambdaContext } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import { parseInput } from "../core/triggers/parse_input.ts";
@@ -50,8 +50,6 @@ export interface AttemptOptions {
   readonly watch: LeaseWatch;
 }
 
-const NO_SIGNAL: AbortSignal = new AbortController().signal;
-
 /** A batch belongs to the trace of its first job. */
 const JOB_READER: EventReader<readonly LeasedJob[]> = {
   subject: "job",
@@ -85,6 +83,7 @@ const JOB_READER: EventReader<readonly LeasedJob[]> = {
  */
 export function createAttemptRunner(job: AnyJob, options: AttemptOptions): AttemptRunner {
   const { settings } = job;
+  const { watch } = options;
   /** Jobs whose handler has not ended, also after its time was up. */
   const active = new Set<string>();
 
@@ -95,7 +94,10 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
   ): Promise<string | undefined> {
     const [leased] = batch;
     for (const { id } of batch) if (active.has(id)) throw new JobBusyError(id);
-    const all = await Promise.all(batch.map((each) => readParams(job, each, metadata, options)));
+    // aborted when the time of the attempt is up
+    const abort = currentInvocation()!.abort ??= new AbortController();
+    const shared = { metadata, signal: abort.signal };
+    const all = await Promise.all(batch.map((each) => readParams(job, each, shared, options)));
     const [params] = all;
 
     async function callHandler(
@@ -114,22 +116,17 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
 
     try {
       if (job.runLeased !== undefined) {
-        const { watch } = options;
         await job.runLeased({
           ...options,
           lease: leased,
           params,
-          watch: (work, onLook) => watch.run(leased, params.signal, work, onLook),
+          watch: (work, onLook) => watch.run(leased, abort, work, onLook),
         });
         return undefined;
       }
       if (!settings.transaction && settings.batchSize > 1) return await callHandler(params);
       if (!settings.transaction) {
-        return await options.watch.run(
-          leased,
-          params.signal,
-          (signal) => callHandler({ ...params, signal }),
-        );
+        return await watch.run(leased, abort, () => callHandler(params));
       }
       return await attemptInTransaction({ job, batch, params, callHandler }, options);
     } catch (error) {
@@ -175,7 +172,7 @@ function toBatch(
 async function readParams(
   job: AnyJob,
   leased: LeasedJob,
-  metadata: WrapperMetadata,
+  shared: Pick<JobHandlerParams<unknown, false>, "metadata" | "signal">,
   options: AttemptOptions,
 ): Promise<JobHandlerParams<unknown, false>> {
   let payload: unknown;
@@ -198,8 +195,7 @@ async function readParams(
       report: createReport(job, leased, options),
     },
     idempotencyKey: id,
-    signal: getRequestContext()?.signal ?? NO_SIGNAL,
-    metadata,
+    ...shared,
   };
 }
 

@@ -30,8 +30,8 @@ export interface ScheduleOptions<TInput> {
   /** The payload, or a function of the scheduled time. */
   payload: TInput | ((scheduledTime: Date) => TInput);
   /**
-   * Seconds for which a time that was missed is made up for. Of several missed times only the last
-   * one is. The job must be kept longer (`keepSeconds`).
+   * Seconds for which a time that was missed is made up for. Of several missed times only the last one is, and the one
+   * before if it is less than two minutes ago. The job must be kept longer (`keepSeconds`).
    * @default 3600
    */
   catchUpSeconds?: number;

@@ -127,7 +127,7 @@ async function runWorkflow(
   const { definition, db, clock, payload } = job;
   const entries = await readEntries(db, row.id);
   const cancel = new AbortController();
-  await watch(async (signal) => {
+  await watch(async () => {
     const turn = new Turn({
       definition,
       row,
@@ -135,7 +135,7 @@ async function runWorkflow(
       due: payload.due,
       db,
       clock,
-      signal,
+      signal: params.signal,
       cancelling: cancel.signal,
       metadata: params.metadata,
     });

@@ -57,6 +57,7 @@ const tomorrow = new Date(Date.now() + 86_400_000);
 async function createPool(url: string): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS });
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   await pool.query("create table if not exists effects (n int)");
   return pool;
 }
@@ -123,16 +124,16 @@ export async function openOurs(url: string, { finished, waiting }: Fill): Promis
       async run(concurrency): Promise<void> {
         await createJobWorker({ getDb: () => db, jobs: [job], concurrency, ...QUIET }).runDue();
       },
-      async start(listener): Promise<() => Promise<void>> {
+      start(listener): Promise<() => Promise<void>> {
         onJob = listener;
         const restore = configureJobs({ delivery: createNotifyDelivery() });
         const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
         worker.start();
-        return async () => {
+        return Promise.resolve(async () => {
           await worker.stop();
           restore();
           onJob = undefined;
-        };
+        });
       },
       async close(): Promise<void> {
         if (kind !== KINDS[0]) return;
@@ -181,8 +182,19 @@ export async function openBoss(url: string, { finished, waiting }: Fill): Promis
   await boss.createQueue("insert", { notify: true });
   const enqueueMany = async (count: number) =>
     void await boss.insert("insert", list(count).map((n) => ({ data: { n } })));
-  for (let filled = 0; filled < finished; filled += FILL) await enqueueMany(FILL);
-  await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+  if (finished > 0) {
+    await enqueueMany(FILL);
+    await pool.query("update pgboss.job set state = 'completed', completed_on = now()");
+    const { rows: [{ columns }] } = await pool.query(
+      `select string_agg(format('%I', column_name), ', ') as columns from information_schema.columns
+        where table_schema = 'pgboss' and table_name = 'job' and column_name <> 'id' and is_generated = 'NEVER'`,
+    );
+    await pool.query(
+      `insert into pgboss.job (id, ${columns}) select gen_random_uuid(), ${columns}
+        from pgboss.job, generate_series(2, $1)`,
+      [finished / FILL],
+    );
+  }
   const later = list(FILL).map((n) => ({ data: { n }, startAfter: tomorrow }));
   for (let filled = 0; filled < waiting; filled += FILL) await boss.insert("insert", later);
   await pool.query("vacuum analyze");

@@ -272,7 +272,7 @@ const JOBS: Readonly<Record<JobNeed, readonly Recipe[]>> = {
 const startWorkflow: Work = async (tx) =>
   insertWorkflow(
     tx,
-    await prepareStart({ name: "workflow", version: 1, schema: ANY }, null),
+    await prepareStart({ name: "workflow", version: 1, input: ANY }, null),
   );
 
 const IDEMPOTENT: readonly Recipe[] = [[async (tx) => {

@@ -13,6 +13,7 @@ function createLeased(id: string): LeasedJob {
     shard: 0,
     attempts: 1,
     fence: 1,
+    isFirst: true,
     group: null,
     enqueuedAt: new Date(0),
     ageMs: 0,
@@ -77,7 +78,7 @@ function createWorld({ lanes = LANES, onRun = (_id: string) => {}, onClaim = () 
           return Promise.resolve();
         },
         flush: () => {},
-        flushMetrics: () => {},
+        rest: () => {},
         getBatchSize: () => 1,
         hasLimit: () => false,
         mayWait: () => true,

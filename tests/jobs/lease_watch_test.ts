@@ -16,15 +16,20 @@ const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 const db = await openServerJobs("leases", 4);
 
 /** Returns the reason with which a watched job is aborted. */
-function watch(lease: { id: string; fence: number }): Promise<unknown> {
-  return new LeaseWatch(() => db, 5).run(
+async function watch(lease: { id: string; fence: number }): Promise<unknown> {
+  const watch = new LeaseWatch(() => db, 5);
+  const abort = new AbortController();
+  const { signal } = abort;
+  const reason = await watch.run(
     lease,
-    new AbortController().signal,
-    (signal) =>
+    abort,
+    () =>
       new Promise((resolve) =>
         signal.addEventListener("abort", () => resolve(signal.reason), { once: true })
       ),
   );
+  watch.rest();
+  return reason;
 }
 
 Deno.test("a running job that is cancelled has its signal aborted, and is not tried again", async () => {

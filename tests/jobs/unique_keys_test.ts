@@ -182,6 +182,22 @@ Deno.test("enqueue() with periodSeconds frees a key when its job has ended and t
   assertEquals(ran.splice(0), [4, 4]);
 });
 
+Deno.test("jobs whose key is used again are part of a batch", async () => {
+  const calls: number[] = [];
+  const job = defineJob({
+    name: "reused",
+    schema: z.number(),
+    unique: { periodSeconds: 0 },
+    batchSize: 10,
+  })(({ jobs }) => void calls.push(jobs.length));
+  const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+  for (let n = 0; n < 3; n++) {
+    await job.enqueueMany(db, [1, 2, 3], { key: String });
+    await worker.runDue();
+  }
+  assertEquals(calls, [3, 3, 3]);
+});
+
 Deno.test("the last failure of a job with a key says that the key adds no other job", async () => {
   const fail = () => {
     throw new PermanentJobError("rejected");
