@@ -58,7 +58,7 @@ export type CallOptions<Route, As extends ParseAs> = object extends CallInput<Ro
   : [options: CallInput<Route> & CallSettings<As>];
 
 /** Statuses of successful responses. */
-export type OkStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | "2XX";
+export type OkStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | 208 | 226 | "2XX";
 /** All statuses of a route. */
 export type RouteStatus<Route> = Route extends { responses: infer Responses } ? keyof Responses
   : never;

@@ -1,5 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
 import {
+  getGivenQuery,
   getHeaders,
   getPathParameters,
   getQuery,
@@ -135,11 +136,9 @@ function isTooLong(event: ApiEvent): boolean {
     const text = event.rawQueryString ?? "";
     return text.length > MAX_QUERY_LENGTH || hasMoreThan(text, "&", MAX_FIELDS - 1);
   }
-  const all: Readonly<Record<string, unknown>> = event.multiValueQueryStringParameters ??
-    event.queryStringParameters ?? {};
   let [length, count] = [0, 0];
-  for (const name in all) {
-    for (const value of [all[name]].flat()) {
+  for (const [name, given] of Object.entries(getGivenQuery(event))) {
+    for (const value of [given].flat()) {
       length += name.length + String(value).length;
       if (++count > MAX_FIELDS || length > MAX_QUERY_LENGTH) return true;
     }

@@ -29,7 +29,7 @@ export function getDeclaredParts(declared: $ZodType | DeclaredResponse): Declare
 export type ResponseValidation = "always" | "development" | "never";
 
 /** Statuses of success. */
-export type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 206 | 207 | 208 | 226;
+export type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | 208 | 226;
 
 /**
  * Result of a handler: a proxy result, or a `reply`. With `responseSchema` or `responses` the reply has a body, and the

@@ -137,7 +137,8 @@ function getText(value: unknown): string | undefined {
 export function getHeaders(event: ApiEvent): Record<string, string> {
   const { multiValueHeaders } = event as RestApiEvent;
   const headers: Record<string, string> = {};
-  for (const [name, given] of Object.entries(multiValueHeaders ?? event.headers ?? {})) {
+  // an event that was written by hand may have one header in one of them only
+  for (const [name, given] of Object.entries({ ...event.headers, ...multiValueHeaders })) {
     const text = Array.isArray(given) ? given.join(", ") : getText(given);
     if (text !== undefined && name !== "__proto__") headers[name.toLowerCase()] = text;
   }
@@ -155,25 +156,26 @@ export function getQuery(event: ApiEvent): Map<string, string[]> {
     return query;
   }
   const decode = isAlbEvent(event) ? decodeQuery : (text: string) => text;
-  const all = event.multiValueQueryStringParameters;
-  if (all) {
-    for (const key of Object.keys(all)) {
-      for (const value of all[key] ?? []) addValue(query, decode(key), decode(value));
-    }
-    return query;
-  }
-  const last = event.queryStringParameters;
-  if (last) {
-    for (const key of Object.keys(last)) {
-      const value = last[key];
+  for (const [key, given] of Object.entries(getGivenQuery(event))) {
+    for (const value of [given].flat()) {
       if (typeof value === "string") addValue(query, decode(key), decode(value));
     }
   }
   return query;
 }
 
-function addValue(query: Map<string, string[]>, key: string, value: string | undefined): void {
-  if (value === undefined || value === null) return;
+/**
+ * Returns the query parameters of a REST API or a load balancer as the event has them: a text or a list for each. An event
+ * that was written by hand may have a parameter in one of its two members only.
+ */
+export function getGivenQuery(
+  event: RestApiEvent | AlbEvent,
+): Readonly<Record<string, string | readonly (string | undefined)[] | undefined>> {
+  const { queryStringParameters, multiValueQueryStringParameters } = event;
+  return { ...queryStringParameters, ...multiValueQueryStringParameters };
+}
+
+function addValue(query: Map<string, string[]>, key: string, value: string): void {
   const values = query.get(key);
   if (values === undefined) query.set(key, [value]);
   else values.push(value);

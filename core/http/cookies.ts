@@ -18,7 +18,7 @@ export function readCookieHeader(event: ApiEvent): string | undefined {
       for (const value of several[name] ?? []) values.push(value);
     }
   }
-  return join(values);
+  return join(values) ?? getHeader(event, "Cookie", "cookie");
 }
 
 function join(values: readonly string[]): string | undefined {

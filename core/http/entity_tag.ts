@@ -1,7 +1,12 @@
-import { ConfigurationError, PreconditionFailedError } from "../../errors/http_errors.ts";
+import {
+  ConfigurationError,
+  PreconditionFailedError,
+  UnexpectedError,
+} from "../../errors/http_errors.ts";
 import { getHeader, getMethod } from "./api_event.ts";
 import { encodeBase64Url } from "./base64.ts";
 import type { ApiEvent, ProxyResult } from "./lambda.ts";
+import { encodePercent } from "./percent_encoding.ts";
 import { nameIn } from "./proxy_result.ts";
 
 /** The version of a resource: anything that changes with each change of it. */
@@ -72,8 +77,19 @@ export function withConditions<TParams extends { event: ApiEvent }>(
   };
 }
 
+/**
+ * Returns the tag of a version.
+ *
+ * @throws {UnexpectedError} If the version is none, such as an invalid date: every change would have the same tag.
+ */
 function toTag(version: ResourceVersion): string {
-  return `"${encodeURIComponent(String(version instanceof Date ? version.getTime() : version))}"`;
+  const value = version instanceof Date ? version.getTime() : version;
+  if (typeof value !== "string" && typeof value !== "bigint" && !Number.isFinite(value)) {
+    throw new UnexpectedError(
+      "etag must return a text, a number, a bigint or a valid date, or undefined for a resource that does not exist",
+    );
+  }
+  return `"${encodePercent(String(value))}"`;
 }
 
 async function hashBody({ body }: ProxyResult): Promise<string> {

@@ -62,10 +62,11 @@ function copyHeaders(
   extra: Readonly<Record<string, string>>,
 ): SingleHeaders {
   const headers: SingleHeaders = { ...own };
-  for (const [name, values] of Object.entries(multiValueHeaders ?? {})) {
+  for (const name in multiValueHeaders) {
     const known = nameIn(headers, name);
+    const values = [...known === undefined ? [] : [headers[known]], ...multiValueHeaders[name]];
     // some handlers set a header in both forms
-    const all = new Set([...known === undefined ? [] : [headers[known]], ...values].map(String));
+    const all = new Set(values.map(String));
     if (all.size > 0) headers[known ?? name] = [...all].join(", ");
   }
   for (const name in headers) {
@@ -83,14 +84,16 @@ function isCookie(name: string): boolean {
 }
 
 /** Returns the cookies of a result, which a result can have in three places. */
-function listCookies(
-  { headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult,
-): string[] {
-  const values = [...Object.entries(headers), ...Object.entries(multiValueHeaders)]
-    .filter(([name, value]) => isCookie(name) && value !== undefined);
-  return [...values.flatMap(([, value]) => value), ...cookies].map((each) =>
-    String(safeValue(each))
-  );
+function listCookies({ headers, multiValueHeaders, cookies = [] }: ProxyResult): string[] {
+  const values: (string | number | boolean)[] = [];
+  for (const name in headers) {
+    if (isCookie(name) && headers[name] !== undefined) values.push(headers[name]);
+  }
+  for (const name in multiValueHeaders) {
+    if (isCookie(name)) values.push(...multiValueHeaders[name]);
+  }
+  values.push(...cookies);
+  return values.map((each) => String(safeValue(each)));
 }
 
 /** Checks the name of a header. Gateways reject a response with an invalid name, so the header is omitted. */

@@ -16,6 +16,7 @@ interface AnyEvent {
     readonly connectionId?: unknown;
     readonly http?: unknown;
     readonly elb?: unknown;
+    readonly serviceNetworkArn?: unknown;
   };
 }
 
@@ -50,6 +51,9 @@ function findSender(event: AnyEvent): readonly [service: string, factory: string
   if (request?.connectionId !== undefined) return ["a WebSocket API", "defineWebSocketHandler"];
   if ([event.httpMethod, request?.http, request?.elb].some((part) => part !== undefined)) {
     return ["an HTTP API", "defineApiHandler"];
+  }
+  if (request?.serviceNetworkArn !== undefined) {
+    return ["VPC Lattice", "defineEventHandler({ event: VpcLatticeEvent })"];
   }
   if (typeof event.triggerSource === "string" && event.userPoolId !== undefined) {
     return ["Cognito", "defineEventHandler with an event schema of @trellis/fn/triggers/events"];

@@ -63,7 +63,7 @@ const OTHER_HEADERS: Readonly<Record<string, readonly string[]>> = {
   traceparent: ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0-0-0"],
 };
 
-function generateOtherHeaders(): fc.Arbitrary<Record<string, string>> {
+function generateOtherHeaders(): fc.Arbitrary<Record<string, string | undefined>> {
   const texts = Object.entries(OTHER_HEADERS).map(([name, values]) =>
     [name, fc.constantFrom(...values)] as const
   );
@@ -155,7 +155,7 @@ function generateRequest(
         query,
         headers: {
           ...headers,
-          ...others,
+          ...others as Record<string, string>,
           ...pairs.length > 0 && { Cookie: pairs.join("; ") },
           ...type !== undefined && { "Content-Type": type },
         },

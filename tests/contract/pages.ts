@@ -139,7 +139,7 @@ async function waitForText(page: Page, selector: string, text: string): Promise<
   await page.waitForFunction(found);
 }
 
-const isAlert = "[role=alert]";
+const ALERT = "[role=alert]";
 
 /** Signs in, lists and creates; each error is shown by its status. */
 async function visit(browser: Browser, origin: string, hasServer: boolean): Promise<void> {
@@ -147,14 +147,14 @@ async function visit(browser: Browser, origin: string, hasServer: boolean): Prom
   const page = await context.newPage();
   await page.goto(origin);
   await submit(page, "form", { ...ADMIN, password: "wrong" });
-  await waitForText(page, isAlert, "Not accepted: INVALID_EMAIL_OR_PASSWORD");
+  await waitForText(page, ALERT, "Not accepted: INVALID_EMAIL_OR_PASSWORD");
   await submit(page, "form", ADMIN);
   await waitForText(page, "h1", ADMIN.email);
   const form = "form:not(#server)";
   await submit(page, form, { name: "Acme", slug: "acme" });
   await waitForText(page, "li", "Acme");
   await submit(page, form, { name: "Other", slug: "acme" });
-  await waitForText(page, isAlert, "Status 400: ORGANIZATION_ALREADY_EXISTS");
+  await waitForText(page, ALERT, "Status 400: ORGANIZATION_ALREADY_EXISTS");
   if (hasServer) {
     await submit(page, "#server", { name: "Branch", slug: "branch" });
     await waitForText(page, "output", "Created Branch");

@@ -322,6 +322,7 @@ const FOREIGN: readonly [event: unknown, factory: string][] = [
   [SAMPLES.CognitoPreSignUpEvent, "It is an event of Cognito: use defineEventHandler"],
   [SAMPLES.FirehoseTransformationEvent, "It is an event of Firehose: use defineEventHandler"],
   [SAMPLES.RabbitMqEvent, "It is an event of RabbitMQ: use defineEventHandler"],
+  [SAMPLES.VpcLatticeEvent, "It is an event of VPC Lattice: use defineEventHandler"],
 ];
 
 Deno.test("an event of another service is refused with the factory for it", async () => {

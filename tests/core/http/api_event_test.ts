@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import {
   getAuthorizer,
+  getHeaders,
   getMethod,
   getPath,
   getPathParameters,
@@ -11,6 +12,7 @@ import {
   isAlbEvent,
   isHttpApiEvent,
 } from "../../../core/http/api_event.ts";
+import { readCookieHeader } from "../../../core/http/cookies.ts";
 import { type ApiEvent, getHeader, readRawBody } from "../../../core/mod.ts";
 import {
   createAlbEvent,
@@ -26,6 +28,19 @@ const OPTIONS = {
   query: { one: "1", many: ["a", "b"], "key é": "a b&c=d+é%" },
   body: "x",
 };
+
+Deno.test("an event with an empty member for several values has those of the other one", () => {
+  const event = {
+    ...createRestApiEvent({ headers: { "X-A": "1", Cookie: "a=1" }, query: { b: "2" } }),
+    multiValueHeaders: {},
+    multiValueQueryStringParameters: {},
+  };
+  assertEquals(getHeader(event, "X-A"), "1");
+  assertEquals(getHeaders(event), { "x-a": "1", cookie: "a=1" });
+  assertEquals(readCookieHeader(event), "a=1");
+  assertEquals([...getQuery(event)], [["b", ["2"]]]);
+  assertEquals(hasQuery(event), true);
+});
 
 const EVENTS: [string, ApiEvent][] = [
   ["REST API", createRestApiEvent(OPTIONS)],

@@ -65,6 +65,13 @@ Deno.test("etag: true refuses conditions of other methods instead of ignoring th
   assertEquals(calls.length, 1);
 });
 
+Deno.test("etag refuses versions that would be the same for every change", async () => {
+  for (const version of [null, NaN, Infinity, new Date("yesterday"), {}, true]) {
+    const { send, calls } = serve({ etag: () => version as never });
+    assertEquals([(await send("GET")).status, calls.length], [500, 0], String(version));
+  }
+});
+
 Deno.test("etag with a version decides before the handler runs", async () => {
   let version: string | Date | undefined = "v 1";
   const { send, calls } = serve({ etag: () => Promise.resolve(version) });
