@@ -125,10 +125,17 @@ Deno.test("checkRelease() lists what it cannot check, and refuses what it cannot
   await withTempFolder({ "m/0001_base.sql": BASE }, async (root) => {
     const { unchecked, checked } = await checkRelease(RELEASE, join(root, "m"));
     assertEquals(checked, 6);
-    assertEquals(unchecked, [
+    const reasons = [
       "list (q.ts:5): no test has run it",
       'gone (q.ts:4): relation "elsewhere" does not exist',
-    ]);
+    ];
+    assertEquals(unchecked, reasons);
+    // a query of many functions is named once
+    const [notes] = RELEASE.functions;
+    assertEquals(
+      (await checkRelease({ ...RELEASE, functions: [notes, notes] }, join(root, "m"))).unchecked,
+      reasons,
+    );
     await Deno.writeTextFile(join(root, "m/0002_bad.sql"), "CREATE EXTENSION postgis");
     await assertRejects(
       () => checkRelease(RELEASE, join(root, "m")),
