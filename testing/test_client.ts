@@ -248,12 +248,12 @@ export interface TestClient<Routes extends ApiRoutes = ApiRoutes> {
   /**
    * Creates an API key with better-auth's plugin.
    *
-   * @param user The owner.
+   * @param user The owner; the user's organization with the plugin's `references: "organization"`.
    * @param options Options of the plugin's `createApiKey`, such as `permissions` and `expiresIn`.
    * @returns The key, for the option `as`.
    */
   createApiKey(
-    user: Pick<TestUser, "id">,
+    user: Pick<TestUser, "id" | "organizationId">,
     options?: Readonly<Record<string, unknown>>,
   ): Promise<TestApiKey>;
   /**

@@ -13,7 +13,14 @@ import type { AnyJob } from "../jobs/define_job.ts";
 import type { JobInput, JobOutput } from "../jobs/job_options.ts";
 import { readJobOptions } from "../jobs/job_options.ts";
 import { createTurnRunner } from "./run_turn.ts";
-import { getJobName, insertWorkflow, inTransaction, prepareStart, TURN } from "./start_workflow.ts";
+import {
+  getJobName,
+  insertWorkflow,
+  inTransaction,
+  prepareStart,
+  toWorkflowId,
+  TURN,
+} from "./start_workflow.ts";
 import type { Workflow, WorkflowDefinition, WorkflowParams } from "./workflow.ts";
 import { getWorkflow, type WorkflowDetails } from "./workflow_admin.ts";
 
@@ -155,6 +162,7 @@ export function defineWorkflow<
         await inTransaction(client, (tx) => insertWorkflow(tx, workflow));
         return workflow.id;
       },
+      getId: (key) => toWorkflowId(name, key),
       async get(client, id) {
         const found = await getWorkflow(client, id);
         return found?.name === name ? found as WorkflowDetails<never> : undefined;

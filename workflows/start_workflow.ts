@@ -123,7 +123,7 @@ export async function prepareStart(
 }
 
 /** Returns the id of the workflow with a key. */
-function toWorkflowId(name: string, key: string): Promise<string> {
+export function toWorkflowId(name: string, key: string): Promise<string> {
   return hashToUuid(["workflow", name, key]);
 }
 

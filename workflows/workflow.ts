@@ -155,6 +155,20 @@ export interface Workflow<TInput = unknown, TOutput = unknown> {
    */
   start(client: JobClient, input: TInput, options?: StartWorkflowOptions): Promise<string>;
   /**
+   * Returns the id of the workflow that `start` has started, or will start, with a key: signals and {@link Workflow.get} need
+   * no column with the id.
+   *
+   * @param key Key of `start`.
+   *
+   * @example
+   * ```ts ignore
+   * await onboard.start(tx, { firm }, { key: signup.id });
+   * // in another request
+   * await signalWorkflow(tx, await onboard.getId(signup.id), "paid", { cents });
+   * ```
+   */
+  getId(key: string): Promise<string>;
+  /**
    * Returns the state of a workflow.
    *
    * @param client A transaction's client; or a client.

@@ -9,8 +9,7 @@ import {
   UsageError,
 } from "../terminal/command.ts";
 import { count } from "../terminal/generated_report.ts";
-import type { Output } from "../terminal/output.ts";
-import type { ReleaseBreak, ReleaseCheck } from "../releases/check_release.ts";
+import type { ReleaseCheck } from "../releases/check_release.ts";
 import type { ReleaseManifest } from "../releases/release_manifest.ts";
 
 /** The command `trellis check compat`. */
@@ -71,9 +70,10 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const releases = await readReleases(context, against);
   const checks: ReleaseCheck[] = [];
   for (const release of releases) checks.push(await checkRelease(release, migrationsFolder));
-  for (const check of checks) printCheck(output, describeBreak, check);
   const breaks = checks.flatMap((check) => check.breaks);
   const unchecked = [...new Set(checks.flatMap((check) => check.unchecked))];
+  for (const found of breaks) output.line(describeBreak(found));
+  for (const one of unchecked) output.note(`unchecked ${one}`);
   const pending = [...new Set(checks.flatMap((check) => check.pending))];
   const checked = checks.reduce((sum, check) => sum + check.checked, 0);
   const summary = `${count(checked, "statement")} of ${against} at ${
@@ -84,16 +84,6 @@ async function run(context: CommandContext): Promise<CommandResult> {
   output.line(breaks.length === 0 ? output.green(summary) : output.red(summary));
   const exitCode = breaks.length === 0 ? ExitCode.Done : ExitCode.Found;
   return { exitCode, summary, against, pending, checked, breaks, unchecked };
-}
-
-/** Prints the statements that break with the safe order, and what was not checked. */
-function printCheck(
-  output: Output,
-  describeBreak: (found: ReleaseBreak) => string,
-  { breaks, unchecked }: ReleaseCheck,
-): void {
-  for (const found of breaks) output.line(describeBreak(found));
-  for (const one of unchecked) output.note(`unchecked ${one}`);
 }
 
 /** Reads the releases of a file or a stage; several while a deployment is not finished. */

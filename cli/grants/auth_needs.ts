@@ -173,11 +173,10 @@ export function listAuthUses(fn: LoadedFunction): AuthUse[] {
       why: name,
       place,
     })),
-    ...fn.list("configureRateLimits").map(({ name, place }): AuthUse => ({
-      need: "limits",
-      why: name,
-      place,
-    })),
+    // a module that many functions load may configure the limits that few of them have
+    ...findLimited(fn) === undefined ? [] : fn.list("configureRateLimits").map((
+      { name, place },
+    ): AuthUse => ({ need: "limits", why: name, place })),
   ];
   const called = listInstanceUses(syntax).flatMap((use): AuthUse[] => {
     const place = fn.getPlace(use.node);
@@ -323,7 +322,7 @@ function mayMail(patterns: readonly string[] | undefined): boolean {
     listMountedRoutes(patterns).some((route) => MAIL_ROUTES.includes(route));
 }
 
-/** Finds handlers whose auth mode or options are not configured. */
+/** Finds handlers whose auth mode, limits or options are not configured. */
 function findProblems(
   fn: LoadedFunction,
   { hasSessions, tables, hiddenFields }: AuthSetup,
@@ -346,9 +345,21 @@ function findProblems(
       !hasSessions || hasRole(tables) && !hiddenFields.has("user.role"),
       "the option roles needs the column role in the table user of AuthConfig.schema: requests will fail",
     ],
+    [
+      findLimited(fn),
+      fn.list("configureRateLimits").length > 0,
+      "a handler has rateLimit, but no module that the function loads calls configureRateLimits: requests will fail",
+    ],
   ] as const;
   return setups.flatMap(([use, isConfigured, message]) =>
     use === undefined || isConfigured ? [] : [{ place: use.place, message }]
+  );
+}
+
+/** Finds a handler that counts its requests. */
+function findLimited(fn: LoadedFunction): PlacedDefinition | undefined {
+  return fn.list("defineApiHandler").findLast(({ args: [options] }) =>
+    (options as { rateLimit?: unknown } | undefined)?.rateLimit !== undefined
   );
 }
 

@@ -17,19 +17,17 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
     "src/mails.ts": `|import { createAccountMails } from "@trellis/fn/auth";
 |import { getOptionalEnv } from "@trellis/fn/env";
 |import { configureJobs, createSqsDelivery } from "@trellis/fn/jobs";
-|import { configureMail, createFolderTransport, createSesTransport } from "@trellis/fn/mail";
+|import { configureMail, createSesTransport } from "@trellis/fn/mail";
 |import { getDb } from "./database.ts";
 |
-|// tests set a folder; trellis dev shows all mails on its page and sends none
-|const folder = getOptionalEnv("MAIL_FOLDER");
-|
+|// trellis dev shows all mails on its page, tests keep them: neither sends any
 |configureMail({
-|  transport: folder === undefined ? createSesTransport() : createFolderTransport(folder),
+|  transport: createSesTransport(),
 |  from: () => getOptionalEnv("MAIL_FROM", "Notes <notes@example.com>"),
 |});
 |
 |// mails are sent right after COMMIT, by functions/queue/mail.ts
-|if (folder === undefined) configureJobs({ delivery: createSqsDelivery() });
+|configureJobs({ delivery: createSqsDelivery() });
 |
 |export const mails = createAccountMails({
 |  getDb,
@@ -47,10 +45,11 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
     "src/functions/schedule/mail_relay.ts":
       `|import { defineJobRelayHandler } from "@trellis/fn/jobs";
 |import { getDb } from "../../database.ts";
-|import { mails } from "../../mails.ts";
+|// configures the queue
+|import "../../mails.ts";
 |
-|// each minute: sends mails that the queue lost, and removes old ones from the table
-|export const handler = defineJobRelayHandler({ getDb, jobs: mails.jobs });
+|// each minute: puts mails that the queue lost into it again, and removes old ones from the table
+|export const handler = defineJobRelayHandler({ getDb });
 `,
     "tests/accounts.test.ts":
       `|import { createTestClient, type TestClient } from "@trellis/fn/testing";

@@ -27,6 +27,7 @@ const PLAIN_HEALTH: Readonly<Record<string, string>> = withoutMargins({
 /** A health route that asks the database, with its test. `trellis deploy` requests it at the end. */
 const DATABASE_HEALTH: Readonly<Record<string, string>> = withoutMargins({
   "src/functions/api/health.get.ts": `|import { sql } from "@trellis/fn/database/orm";
+|import { logError } from "@trellis/fn/observability";
 |import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import * as z from "zod";
 |import { defineQuery } from "../../database.ts";
@@ -35,12 +36,14 @@ const DATABASE_HEALTH: Readonly<Record<string, string>> = withoutMargins({
 |  await db.execute(sql\`select 1\`);
 |});
 |
-|/** Asks the database, for a second. A failure is in the log. */
+|/** Asks the database, for three seconds. The reason of a failure is in the log. */
 |async function isDatabaseUp(): Promise<boolean> {
-|  const late = new Promise<false>((resolve) => {
-|    AbortSignal.timeout(1000).addEventListener("abort", () => resolve(false));
+|  const late = new Promise<"late">((resolve) => {
+|    AbortSignal.timeout(3000).addEventListener("abort", () => resolve("late"));
 |  });
-|  return await Promise.race([ping().then(() => true, () => false), late]);
+|  const answer = await Promise.race([ping().then(() => "up", () => "down"), late]);
+|  if (answer === "late") logError("the database did not answer within three seconds");
+|  return answer === "up";
 |}
 |
 |export const handler = defineApiHandler({

@@ -124,9 +124,15 @@ const ACCOUNTS: ProjectTemplate = {
     budgets: NOTES.config.budgets,
   },
   packages: [...NOTES.packages, ...MAIL_CLIENTS],
-  envExample: NOTES.envExample,
+  envExample: NOTES.envExample + `# Origin of your pages, which invitations lead to.
+WEB_ORIGIN=http://localhost:3000
+`,
   paths: [
-    ...NOTES.paths,
+    [
+      "src/functions/schedule/",
+      "functions that run on a schedule: the clean-up of expired sessions, and the relay of mails",
+    ],
+    ["src/auth.ts", "sign-up and sessions"],
     [
       "src/mails.ts",
       "verification and password reset; locally they are on the page of the dev command",

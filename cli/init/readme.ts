@@ -61,7 +61,7 @@ ${rows}| \`src/queries/\` | statements; their tables become the grants of the fu
     hasRoles ? "" : "; deployed functions share its user"
   } |
 | \`trellis.config.ts\` | settings of the \`trellis\` commands |
-| \`tests/\` | tests that pass events to handlers and check responses |
+| \`tests/\` | tests that call the functions as clients do |
 
 To add a route, add a file. To add or change a table, edit \`src/schema.ts\` and write its migration: \`${trellis} generate migration <name>\` creates
 \`migrations/${next}_<name>.sql\`. Read the file. \`trellis dev\` applies it while it runs.

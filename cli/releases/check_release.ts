@@ -47,7 +47,7 @@ export interface ReleaseCheck {
   readonly breaks: readonly ReleaseBreak[];
   /** Number of statements and grants that were prepared at each schema. */
   readonly checked: number;
-  /** Queries that could not be checked, with the reason. */
+  /** Queries that could not be checked, with the reason; each once, although several functions use it. */
   readonly unchecked: readonly string[];
   /** Tags of the migrations that were replayed. */
   readonly pending: readonly string[];
@@ -177,7 +177,7 @@ async function readProbes(
       }
     }
   }
-  return { probes, unchecked };
+  return { probes, unchecked: [...new Set(unchecked)] };
 }
 
 /** Creates the role of a function, and returns a query for each of its grants that allows reading. */

@@ -42,7 +42,8 @@ let isOpen = false;
 export async function openTestClient(options: TestClientOptions): Promise<TestClient> {
   if (isOpen) {
     throw new ConfigurationError(
-      "A test client is open in this process: close it first, or use one client for the file",
+      "A test client is open in this process: close it first, or use one client for the file. A test that runs into " +
+        "its timeout, such as Bun's of 5 seconds, leaves its client open",
     );
   }
   isOpen = true;

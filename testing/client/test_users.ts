@@ -87,7 +87,7 @@ async function joinOrganization(
 /** Creates an API key with better-auth's plugin. */
 export async function createApiKey(
   project: TestProject,
-  { id: userId }: Pick<TestUser, "id">,
+  { id: userId, organizationId }: Pick<TestUser, "id" | "organizationId">,
   options: Readonly<Record<string, unknown>>,
 ): Promise<TestApiKey> {
   const { library } = await openAuth(project);
@@ -95,7 +95,8 @@ export async function createApiKey(
   if (createApiKey === undefined) {
     throw new ConfigurationError("createApiKey() needs better-auth's plugin apiKey in the project");
   }
-  const { key } = await createApiKey({ body: { userId, ...options } });
+  // the plugin reads the organization if keys belong to organizations
+  const { key } = await createApiKey({ body: { userId, organizationId, ...options } });
   return { key, headers: { "x-api-key": key } };
 }
 

@@ -214,6 +214,24 @@ Deno.test("createTestUser() adds users to organizations with roles, and gives th
   }, { root: ACCOUNTS });
 });
 
+Deno.test("createApiKey() creates a key of the user's organization where keys belong to organizations", async () => {
+  const migrations = Deno.makeTempDirSync({ prefix: "trellis-migrations-" });
+  const folder = join(ACCOUNTS, "migrations");
+  for (const { name } of Deno.readDirSync(folder)) {
+    Deno.copyFileSync(join(folder, name), join(migrations, name));
+  }
+  Deno.copyFileSync(join(PROJECT, "api_keys.sql"), join(migrations, "0099_api_keys.sql"));
+  try {
+    await withClient(async (api) => {
+      const ada = await api.createTestUser({ organization: "acme" });
+      const { body } = await api.get("/keys", { as: await api.createApiKey(ada), expect: 200 });
+      assertEquals(body, { organizationId: ada.organizationId });
+    }, { root: join(PROJECT, "team_keys"), migrations });
+  } finally {
+    Deno.removeSync(migrations, { recursive: true });
+  }
+});
+
 Deno.test("createTestUser() names what the project lacks", async () => {
   await withClient(async (api) => {
     await assertRejects(

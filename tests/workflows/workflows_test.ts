@@ -2,6 +2,7 @@ import {
   assert,
   assertEquals,
   assertInstanceOf,
+  assertNotEquals,
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
@@ -114,7 +115,8 @@ Deno.test("workflows", async (t) => {
       await once.start(db, "in", { key: "k" }),
     ];
     await world.run(once);
-    assertEquals(ids[0], ids[1]);
+    assertEquals([ids[0], await once.getId("k")], [ids[1], ids[1]]);
+    assertNotEquals(await once.getId("other"), ids[0]);
     assertEquals([(await listWorkflows(db)).length, await world.applied()], [1, ["a"]]);
     await assertRejects(() => once.start(db, 1 as unknown as string), ValidationError);
   });

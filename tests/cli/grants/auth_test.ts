@@ -281,6 +281,13 @@ testGrants([
       `{ rateLimit: { limit: 1, windowSeconds: 1, by: "address" } }`,
     ),
   }],
+  ["grants no table of limits without the option rateLimit", "", {
+    ...CONFIGURED,
+    "fn.ts": handler(
+      `import { configureRateLimits } from "@trellis/fn/database"; import { getDb } from "./get_db.ts"; configureRateLimits(getDb);`,
+      "return 1;",
+    ),
+  }],
   ["grants configureRateLimits a table of another name", "my_limits SELECT+INSERT+UPDATE", {
     ...CONFIGURED,
     "fn.ts": handler(
@@ -552,6 +559,17 @@ Deno.test("analysePermissions() warns when a handler has auth session and nothin
     [
       "fn.ts",
       "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
+    ],
+  ]);
+});
+
+Deno.test("analysePermissions() warns when a handler has a limit and nothing configures limits", async () => {
+  const rateLimit = `{ rateLimit: { limit: 1, windowSeconds: 1, by: "address" } }`;
+  const { warnings } = await analyse({ "fn.ts": handler("", "return 1;", rateLimit) });
+  assertEquals(warnings.map(({ file, message }) => [file, message]), [
+    [
+      "fn.ts",
+      "a handler has rateLimit, but no module that the function loads calls configureRateLimits: requests will fail",
     ],
   ]);
 });

@@ -54,9 +54,9 @@ for (const template of OTHERS) {
         assertStringIncludes(await readInfra(root, "mail.tf"), '"example.com"');
         // only the functions that send may send
         const sends = async (name: string) =>
-          (await readInfra(root, `fn_${name}.tf`)).includes("mail_send");
-        assertEquals(await sends("mail_relay"), await sends("mail"));
-        assertEquals(await sends("notes_get"), false);
+          (await readInfra(root, `fn_${name}.tf`)).includes("local.mail_policy_json");
+        const senders = await Promise.all(["mail", "mail_relay", "notes_get"].map(sends));
+        assertEquals(senders, [true, false, false]);
       }
       if (template === "jobs") {
         const cleanup = await readInfra(root, "fn_idempotency_cleanup.tf");

@@ -125,10 +125,17 @@ Deno.test("checkRelease() lists what it cannot check, and refuses what it cannot
   await withTempFolder({ "m/0001_base.sql": BASE }, async (root) => {
     const { unchecked, checked } = await checkRelease(RELEASE, join(root, "m"));
     assertEquals(checked, 6);
-    assertEquals(unchecked, [
+    const reasons = [
       "list (q.ts:5): no test has run it",
       'gone (q.ts:4): relation "elsewhere" does not exist',
-    ]);
+    ];
+    assertEquals(unchecked, reasons);
+    // a query of many functions is named once
+    const [notes] = RELEASE.functions;
+    assertEquals(
+      (await checkRelease({ ...RELEASE, functions: [notes, notes] }, join(root, "m"))).unchecked,
+      reasons,
+    );
     await Deno.writeTextFile(join(root, "m/0002_bad.sql"), "CREATE EXTENSION postgis");
     await assertRejects(
       () => checkRelease(RELEASE, join(root, "m")),
@@ -262,7 +269,8 @@ import { defineApiHandler } from "@trellis/fn/validation";
 import { auth, getDb, indexNote, onboard } from "../../shared.ts";
 export const store = createTransactionStore(getDb);
 const tickets = createConnectionTickets(getDb);
-export const handler = defineApiHandler({ auth: auth.session() })(async ({ session }) => {
+const rateLimit = { limit: 1, windowSeconds: 1, by: "user" } as const;
+export const handler = defineApiHandler({ auth: auth.session(), rateLimit })(async ({ session }) => {
   const db = await getDb();
   await indexNote.enqueue(db, 1, { key: "1" });
   await onboard.start(db, 1);
@@ -341,13 +349,10 @@ Deno.test("checkRelease() names each part of the package whose own statements a 
         "0002_key.sql:1 Jobs jobs: defineJobRelayHandler (schedule/jobs.ts)",
         "0002_key.sql:1 Notes jobs: enqueue of a job (src/shared.ts)",
         "0003_columns.sql:7 Changes change streams: defineChangeStreamHandler (stream/changes.ts)",
-        "0003_columns.sql:4 Changes limits: configureRateLimits (src/shared.ts)",
         "0003_columns.sql:9 Connect sockets: createConnectionStore (websocket/$connect.ts)",
-        "0003_columns.sql:4 Connect limits: configureRateLimits (src/shared.ts)",
         "0003_columns.sql:5 Jobs jobs: defineJobRelayHandler (schedule/jobs.ts)",
         "0003_columns.sql:5 Jobs jobs: job of a workflow (src/shared.ts)",
         "0003_columns.sql:8 Jobs workflows: job of a workflow (src/shared.ts)",
-        "0003_columns.sql:4 Jobs limits: configureRateLimits (src/shared.ts)",
         "0003_columns.sql:5 Keys jobs: retryWorkflow (api/keys.get.ts)",
         "0003_columns.sql:5 Keys jobs: countJobs (api/keys.get.ts)",
         "0003_columns.sql:5 Keys jobs: retryJobs (api/keys.get.ts)",
@@ -355,7 +360,6 @@ Deno.test("checkRelease() names each part of the package whose own statements a 
         "0003_columns.sql:8 Keys workflows: listWorkflows (api/keys.get.ts)",
         "0003_columns.sql:8 Keys workflows: retryWorkflow (api/keys.get.ts)",
         "0003_columns.sql:3 Keys API keys: auth: api-key (api/keys.get.ts)",
-        "0003_columns.sql:4 Keys limits: configureRateLimits (src/shared.ts)",
         "0003_columns.sql:5 Notes jobs: start of a workflow (src/shared.ts)",
         "0003_columns.sql:6 Notes idempotency: createTransactionStore (api/notes.post.ts)",
         "0003_columns.sql:9 Notes sockets: createConnectionTickets (api/notes.post.ts)",

@@ -1,0 +1,4 @@
+import { createAuthHandler } from "../../../../../../../../auth/mod.ts";
+import { getAuth } from "../../../auth.ts";
+
+export const handler = createAuthHandler(getAuth);
