@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Deployment } from "../../../cli/deploy/deployment.ts";
 import { StepError } from "../../../cli/deploy/deployment.ts";
 import { rollBackRelease, shiftRelease } from "../../../cli/deploy/release.ts";
@@ -6,9 +6,9 @@ import { type ReleaseServer, startReleaseServer } from "../../support/release_se
 import { withEnv } from "../../support/with_env.ts";
 
 /** A deployment whose Terraform has put version 8 of two functions. */
-function createDeployment(release: unknown): Deployment {
+function createDeployment(release: unknown, options = {}): Deployment {
   return {
-    context: { output: { note: () => {} } },
+    context: { options, output: { note: () => {} } },
     stage: { name: "dev", backend: {}, variables: { region: "eu-central-1" } },
     prefix: "notes-dev",
     plan: {
@@ -126,8 +126,24 @@ Deno.test("rollBackRelease() goes back by one release only, however often it is 
 Deno.test("shiftRelease() moves nothing while the alarm is on", async () => {
   await withServer(async ({ moves, alarm }, deployment) => {
     alarm[0] = "ALARM";
-    await assertRejects(() => shiftRelease(deployment), StepError, "nothing was moved");
+    const { message } = await assertRejects(() => shiftRelease(deployment), StepError);
+    assertStringIncludes(message, "nothing was moved");
+    assertStringIncludes(message, "trellis deploy --stage dev --rollback, or release a correction");
     assertEquals(moves, []);
+  });
+});
+
+Deno.test("shiftRelease() with --allow-alarm releases to all requests at once while the alarm is on, if versions load", async () => {
+  await withServer(async ({ moves, alarm, aliases, versions }) => {
+    const deployment = createDeployment(RELEASE, { "allow-alarm": true });
+    alarm[0] = "ALARM";
+    versions.set("notes-dev-NotesGet:8", { error: { errorType: "Error", errorMessage: "x" } });
+    await assertRejects(() => shiftRelease(deployment), StepError, "nothing was moved");
+    versions.clear();
+    assertEquals((await shiftRelease(deployment))!.moved, 1);
+    assertEquals(moves, ["notes-dev-NotesGet 8"]);
+    const { Description = "" } = aliases.get("notes-dev-NotesGet")!;
+    assertMatch(Description, /^previous version 7, release \d{4}-\S+Z$/);
   });
 });
 

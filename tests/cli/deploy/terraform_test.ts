@@ -22,6 +22,26 @@ Lock Info:
   },
 });
 
+Deno.test("openTerraform() says what is missing: the generated folder, or the program", async () => {
+  const stage = { name: "dev", backend: {}, variables: {} };
+  await withTempFolder({ "infra/main.tf": "" }, async (root) => {
+    const open = (folder: string, program?: string) =>
+      openTerraform({ folder: join(root, folder), stage, program });
+    for (const program of [undefined, "no-such-program"]) {
+      const error = await assertRejects(() => open("other", program), ConfigurationError);
+      assertEquals(
+        error.message,
+        `${join(root, "other")} does not exist: run trellis generate infra and commit the files`,
+      );
+    }
+    await assertRejects(
+      () => open("infra", "no-such-program"),
+      ConfigurationError,
+      "cannot be run",
+    );
+  });
+});
+
 for (const product of ["Terraform", "OpenTofu"]) {
   Deno.test(`plan() explains the lock of another ${product}, and removes it with --unlock`, async () => {
     const script = `#!/bin/sh
