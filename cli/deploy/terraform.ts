@@ -119,6 +119,8 @@ export class Terraform {
           "run the command again with --unlock",
       );
     }
+    // an interrupted plan reports each resource that it was reading
+    if (result.exitCode !== 0 && what === "plan") this.#stopping.signal.throwIfAborted();
     if (result.exitCode !== 0) {
       const reported = listErrors(result.stdout);
       const text = reported.length > 0
