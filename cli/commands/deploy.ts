@@ -166,7 +166,7 @@ async function deployStage(
     return finish(deployment, before, shown, ExitCode.Found);
   }
   const after = await runSteps(
-    await listChangingSteps(deployment, shown, compat),
+    await listChangingSteps(deployment, shown, compat, checkLock),
     output,
     { beforeStep: checkLock },
   );
@@ -225,6 +225,7 @@ async function listChangingSteps(
   deployment: Deployment,
   shown: ShownPlan,
   compat: CompatSteps,
+  checkLock: () => Promise<void>,
 ): Promise<DeploymentStep[]> {
   const { grant, migrate } = await import("../deploy/database_steps.ts");
   const { applyFoundations, applyRest } = createApplySteps(deployment, shown);
@@ -243,7 +244,7 @@ async function listChangingSteps(
     {
       name: "release",
       run: async () => {
-        const released = await shiftRelease(deployment);
+        const released = await shiftRelease(deployment, checkLock);
         await compat.finish((released?.moved ?? 0) > 0);
         return released?.summary;
       },

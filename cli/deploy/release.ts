@@ -50,12 +50,14 @@ const UNDER_WAY = "; release under way since ";
  * between moves them back. With `--allow-alarm`, an alarm that is on before lets all requests go to the new versions at
  * once: while it is on, they cannot be judged.
  *
+ * @param checkLock Throws if another deployment, or a rollback, has taken the lock of the stage: then no alias moves any more.
  * @param wait Waits a number of milliseconds.
  * @returns One line about the result, and how many functions were moved; `undefined` without aliases.
  * @throws {StepError} If a version does not load, or if the alarm was on before or is raised.
  */
 export async function shiftRelease(
   deployment: Deployment,
+  checkLock: () => Promise<void>,
   wait: Wait = (ms) => systemClock.sleep(ms),
 ): Promise<{ readonly summary: string; readonly moved: number } | undefined> {
   const release = await readRelease(deployment);
@@ -92,8 +94,10 @@ export async function shiftRelease(
         if (await isRaised()) throw new StepError(`the alarm ${release.alarm} was raised`);
       }
     } catch (error) {
+      await checkLock();
       throw await moveBack(aliases, shifts, error as Error, goBack);
     }
+    await checkLock();
   }
   for (const { functionName, from, to } of shifts) {
     const description = `previous version ${from}, release ${startedAt}`;
