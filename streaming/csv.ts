@@ -68,7 +68,8 @@ export async function* csvLines<TRow>(
  * Creates a response with rows as CSV, which is sent while the rows are read. The handler needs the option
  * `streaming: responseStreaming()`.
  *
- * @param rows The rows, or a function that is called when the head was sent. Its `signal` is aborted when the client leaves.
+ * @param rows The rows, or a function that is called when the head was sent. Its `signal` is aborted when the time is up, or when the client
+ * leaves, which Lambda does not tell.
  * @param options The columns, the name of the file, status and headers.
  * @returns The response, of the media type `text/csv`.
  * @throws {ConfigurationError} If there are no columns.

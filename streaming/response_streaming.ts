@@ -88,15 +88,21 @@ function createDelivery(): StreamDelivery {
         return finish(delivery, lambda(own, context));
       };
       const runtime = getLambdaRuntime();
-      function handle(event: ApiEvent, second: unknown, third?: unknown): Promise<ProxyResult> {
+      async function handle(
+        event: ApiEvent,
+        second: unknown,
+        third?: unknown,
+      ): Promise<ProxyResult | undefined> {
         if (runtime === undefined || third === undefined) {
-          return lambda({ ...event }, second as LambdaContext);
+          return await lambda({ ...event }, second as LambdaContext);
         }
         const sink = createLambdaSink(runtime, second as ResponseWriter);
-        return stream(event, sink, third as LambdaContext);
+        await stream(event, sink, third as LambdaContext);
+        // the runtime logs a warning if a handler that streams returns something
+        return undefined;
       }
       const exported = runtime?.streamifyResponse(handle) ?? handle;
-      return withStreaming(exported as typeof handle, stream);
+      return withStreaming(exported as typeof handle as typeof lambda, stream);
     },
   };
 }

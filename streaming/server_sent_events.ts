@@ -43,7 +43,7 @@ export interface EventStreamOptions extends Omit<StreamOptions, "statusCode"> {
  * stream ends. The page should close its `EventSource` then, because browsers connect again.
  *
  * @param source The events: an async iterable, or a function that gets the signal and returns one. The signal is
- * aborted when the client leaves or the time is up.
+ * aborted when the time is up, or when the client leaves, which Lambda does not tell.
  * @param options Headers, cookies and the keep-alive interval.
  * @returns The response.
  * @throws {ConfigurationError} If `keepAliveMs` is out of range.

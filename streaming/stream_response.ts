@@ -11,8 +11,8 @@ export type StreamSource =
   | AsyncIterable<StreamChunk>
   | ReadableStream<StreamChunk>
   /**
-   * Called when the head was sent. `signal` is aborted when the client leaves or the time is up. `range` has the bytes to
-   * send, if the response has the option `sizeBytes`.
+   * Called when the head was sent. `signal` is aborted when the time is up, or when the client leaves, which Lambda does
+   * not tell. `range` has the bytes to send, if the response has the option `sizeBytes`.
    */
   | ((
     signal: AbortSignal,

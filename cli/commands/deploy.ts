@@ -38,7 +38,7 @@ import { generatePermissions } from "./generate_permissions.ts";
 export const deploy: Command = {
   name: "deploy",
   packages: ["acorn", "esbuild"],
-  summary: "Deploys a stage: build, plan, database, Terraform, and a request to see that it works.",
+  summary: "Deploys a stage, then requests its health.",
   description: [
     "Uses Terraform or OpenTofu, with the state of the stage only. The steps are: check that generated\n" +
     "files are up to date, build, check that the migrations do not break the running release, plan, roles and secrets, values of secrets, migrations, grants,\n" +
@@ -55,7 +55,7 @@ export const deploy: Command = {
     { name: "plan", description: "Show the plan and change nothing." },
     {
       name: "rollback",
-      description: "Move the aliases back to the versions before the last release.",
+      description: "Move the aliases back to versions before the last release.",
     },
     { name: "yes", short: "y", description: "Do not ask for confirmation." },
     {
@@ -65,8 +65,11 @@ export const deploy: Command = {
     {
       name: "allow-breaking",
       description:
-        "Apply migrations that break statements of the running release, or with --rollback of the " +
-        "release before.",
+        "Apply migrations that break the running release, or with --rollback the one before.",
+    },
+    {
+      name: "allow-alarm",
+      description: "Release to all at once while the alarm is on.",
     },
     {
       name: "generate-secrets",
@@ -163,7 +166,7 @@ async function deployStage(
     return finish(deployment, before, shown, ExitCode.Found);
   }
   const after = await runSteps(
-    await listChangingSteps(deployment, shown, compat),
+    await listChangingSteps(deployment, shown, compat, checkLock),
     output,
     { beforeStep: checkLock },
   );
@@ -222,6 +225,7 @@ async function listChangingSteps(
   deployment: Deployment,
   shown: ShownPlan,
   compat: CompatSteps,
+  checkLock: () => Promise<void>,
 ): Promise<DeploymentStep[]> {
   const { grant, migrate } = await import("../deploy/database_steps.ts");
   const { applyFoundations, applyRest } = createApplySteps(deployment, shown);
@@ -240,7 +244,7 @@ async function listChangingSteps(
     {
       name: "release",
       run: async () => {
-        const released = await shiftRelease(deployment);
+        const released = await shiftRelease(deployment, checkLock);
         await compat.finish((released?.moved ?? 0) > 0);
         return released?.summary;
       },
@@ -281,8 +285,9 @@ function finish(
 ): CommandResult {
   // after the smoke request everything is deployed: its message says what to do
   if (failed !== undefined && failed !== "smoke") {
-    const rollback = options.rollback === true ? " --rollback" : "";
-    output.line(`Then run again: trellis deploy --stage ${stage.name}${rollback}`);
+    const kind = ["plan", "rollback"].filter((name) => options[name] === true)
+      .map((name) => ` --${name}`).join("");
+    output.line(`Then run again: trellis deploy --stage ${stage.name}${kind}`);
   }
   const plan = shown?.changes ?? null;
   return { exitCode, stage: stage.name, prefix, steps, plan };

@@ -74,7 +74,8 @@ async function destroyStage(deployment: Deployment): Promise<CommandResult> {
   );
   output.line(`${output.bold(prefix)}: ${summary}`);
   const finish = (exitCode: ExitCode) => ({ exitCode, stage, prefix, plan: changes });
-  if (options.plan === true || changes.length === 0) return finish(ExitCode.Done);
+  if (options.plan === true) return finish(ExitCode.Done);
+  // without resources too: an earlier run may have ended before it deleted the rest
   const answer = options.confirm ??
     await context.ask(`Type the name of the stage to destroy it (${stage}): `);
   if (answer === undefined) {
@@ -84,7 +85,7 @@ async function destroyStage(deployment: Deployment): Promise<CommandResult> {
     output.line(`"${answer}" is not ${stage}: nothing was changed`);
     return finish(ExitCode.Found);
   }
-  await terraform.apply(saved);
+  if (changes.length > 0) await terraform.apply(saved);
   await endSessions(deployment);
   await openReleaseRecord(infra.state, folder, deployment.stage).remove();
   if (sources.some(({ service, existing }) => service === "ssm" && existing === undefined)) {

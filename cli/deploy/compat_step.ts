@@ -61,12 +61,16 @@ export function createCompatSteps(opened: OpenStage): CompatSteps {
       try {
         found = await record.read();
       } catch (error) {
+        const problem = `its record cannot be read (${(error as Error).name})`;
+        // a deployment would replace the record, and nobody would know what runs
+        if (options.plan !== true && !isBreaking) {
+          throw new StepError(
+            `The running release cannot be checked: ${problem}. The object beside the state ends with .releases.json: ` +
+              "allow s3:GetObject on it, or run the command again. --allow-breaking deploys without the check",
+          );
+        }
         // such as a role of a pipeline that may only read the state
-        output.warn(
-          `The running release is not checked: its record cannot be read (${
-            (error as Error).name
-          })`,
-        );
+        output.warn(`The running release is not checked: ${problem}`);
         return "not checked";
       }
       if (found.running.length === 0) return "no release is recorded yet";

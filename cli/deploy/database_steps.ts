@@ -114,7 +114,7 @@ const IDENTITY = "SELECT pg_postmaster_start_time()::text AS started, oid::text 
  * @throws {StepError} If they are two databases, or the secret contains no address.
  */
 async function requireSameDatabase(
-  { context: { output }, plan, secrets }: Deployment,
+  { context: { output }, plan, secrets, stage }: Deployment,
   database: DatabaseConfig,
 ): Promise<void> {
   const { connectionString } = database as { connectionString?: string };
@@ -142,13 +142,13 @@ async function requireSameDatabase(
       : `is refused by its server (SQLSTATE ${sqlState})`;
     throw new StepError(
       `the secret ${name} ${problem}, so no function could connect: put the address with trellis ` +
-        `secrets set ${variable} < file`,
+        `secrets set ${variable} --stage ${stage.name} < file`,
     );
   }
   throw new StepError(
     `${variable} of this shell is another database than the functions use (secret ${name}). Nothing ` +
       `was migrated: set ${variable} to the address of the same database, or put it with trellis ` +
-      `secrets set ${variable} < file`,
+      `secrets set ${variable} --stage ${stage.name} < file`,
   );
 }
 
@@ -188,7 +188,12 @@ export async function grant(
     return undefined;
   }
   const { account_id: account } = await terraform.readOutputs();
-  const env = { ...process.env, RESOURCE_PREFIX: prefix, AWS_ACCOUNT_ID: String(account) };
+  const env = {
+    ...process.env,
+    RESOURCE_PREFIX: prefix,
+    // without the account, files that name it are refused
+    AWS_ACCOUNT_ID: typeof account === "string" ? account : undefined,
+  };
   const throughFunction = await openFunction(deployment);
   if (throughFunction !== undefined) {
     const { fn, digest } = throughFunction;

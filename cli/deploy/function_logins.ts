@@ -47,7 +47,10 @@ export async function giveLogins(
 ): Promise<string | undefined> {
   const { logins: sources, config: { permissions } } = plan;
   if (sources.length === 0) return undefined;
-  const common = await readCommonAddress(plan.secrets, sources[0].variable, secrets);
+  const common = await readCommonAddress(
+    { plan, secrets, stage },
+    sources[0].variable,
+  );
   const providers = new Map(
     plan.sources.functions.map(({ name, database }) => [name, database?.providers]),
   );
@@ -175,11 +178,10 @@ export function createAddressTrial(
 }
 
 async function readCommonAddress(
-  sources: readonly PlannedSource[],
+  { plan, secrets, stage }: Omit<LoginStage, "prefix">,
   variable: string,
-  secrets: Deployment["secrets"],
 ): Promise<string> {
-  const source = sources.find((each) => each.variable === variable)!;
+  const source = plan.secrets.find((each) => each.variable === variable)!;
   const value = await secrets.read(source);
   if (value === undefined) {
     throw new StepError(
@@ -195,7 +197,7 @@ async function readCommonAddress(
     `${
       secrets.getName(source)
     } is not an address of the form postgres://user:password@host/database: put ` +
-      `it with trellis secrets set ${variable} < file`,
+      `it with trellis secrets set ${variable} --stage ${stage.name} < file`,
   );
 }
 

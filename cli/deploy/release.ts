@@ -47,44 +47,57 @@ const UNDER_WAY = "; release under way since ";
 
 /**
  * Moves the aliases to the new versions, if these load: first a share of the requests, then all of them. An alarm in
- * between moves them back.
+ * between moves them back. With `--allow-alarm`, an alarm that is on before lets all requests go to the new versions at
+ * once: while it is on, they cannot be judged.
  *
+ * @param checkLock Throws if another deployment, or a rollback, has taken the lock of the stage: then no alias moves any more.
  * @param wait Waits a number of milliseconds.
  * @returns One line about the result, and how many functions were moved; `undefined` without aliases.
- * @throws {StepError} If a version does not load, or if the alarm was raised.
+ * @throws {StepError} If a version does not load, or if the alarm was on before or is raised.
  */
 export async function shiftRelease(
   deployment: Deployment,
+  checkLock: () => Promise<void>,
   wait: Wait = (ms) => systemClock.sleep(ms),
 ): Promise<{ readonly summary: string; readonly moved: number } | undefined> {
   const release = await readRelease(deployment);
   if (release === undefined) return undefined;
   const { percent = 10, minutes = 5 } = deployment.plan.config.infra.release ?? {};
-  const { output } = deployment.context;
+  const { options, output } = deployment.context;
   const aliases = await openAliases(release.alias, getStageRegion(deployment.stage));
   const shifts = await listShifts(release, aliases);
   if (shifts.length === 0) return { summary: "all aliases have the newest version", moved: 0 };
   const isRaised = await openAlarm(release.alarm, getStageRegion(deployment.stage));
-  if (await isRaised()) {
+  const goBack = `trellis deploy --stage ${deployment.stage.name} --rollback`;
+  const isJudged = !await isRaised();
+  if (!isJudged && options["allow-alarm"] !== true) {
     throw new StepError(
-      `the alarm ${release.alarm} is on, so a release could not be judged: nothing was moved`,
+      `the alarm ${release.alarm} is on, so a release could not be judged: nothing was moved. Go back with ${goBack}, ` +
+        "or release a correction to all requests at once with --allow-alarm",
     );
   }
   await requireLoading(deployment, shifts, aliases);
-  output.note(`${percent} % of the requests go to the new versions for ${minutes} min`);
   const startedAt = shifts.find((shift) => shift.startedAt !== undefined)?.startedAt ??
     new Date().toISOString();
-  try {
-    for (const { functionName, from, to, description } of shifts) {
-      const next = { version: to, share: percent / 100 };
-      await aliases.move(functionName, from, next, `${description}${UNDER_WAY}${startedAt}`);
+  if (isJudged) {
+    output.note(
+      `${percent} % of the requests go to the new versions for ${minutes} min. If this command is stopped in this ` +
+        `time, they do so until the next deployment, or ${goBack}`,
+    );
+    try {
+      for (const { functionName, from, to, description } of shifts) {
+        const next = { version: to, share: percent / 100 };
+        await aliases.move(functionName, from, next, `${description}${UNDER_WAY}${startedAt}`);
+      }
+      for (let passedMs = 0; passedMs < minutes * 60_000; passedMs += POLL_MS) {
+        await wait(POLL_MS);
+        if (await isRaised()) throw new StepError(`the alarm ${release.alarm} was raised`);
+      }
+    } catch (error) {
+      await checkLock();
+      throw await moveBack(aliases, shifts, error as Error, goBack);
     }
-    for (let passedMs = 0; passedMs < minutes * 60_000; passedMs += POLL_MS) {
-      await wait(POLL_MS);
-      if (await isRaised()) throw new StepError(`the alarm ${release.alarm} was raised`);
-    }
-  } catch (error) {
-    throw await moveBack(aliases, shifts, error as Error);
+    await checkLock();
   }
   for (const { functionName, from, to } of shifts) {
     const description = `previous version ${from}, release ${startedAt}`;
@@ -134,6 +147,7 @@ async function moveBack(
   aliases: Aliases,
   shifts: readonly Shift[],
   { message }: Error,
+  goBack: string,
 ): Promise<StepError> {
   const failed: string[] = [];
   for (const { functionName, from, description } of shifts) {
@@ -147,7 +161,7 @@ async function moveBack(
   }
   return new StepError(
     `${message}. A share of the requests still goes to the new versions of ${failed.join(", ")}: ` +
-      "run trellis deploy --rollback",
+      `run ${goBack}`,
   );
 }
 

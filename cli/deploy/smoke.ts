@@ -14,14 +14,16 @@ const TIMEOUT_MS = 15_000;
  * @throws {StepError} If the API does not answer, or with an error.
  */
 export async function runSmokeRequest(
-  { context, plan, terraform }: Deployment,
+  { context, plan, stage, terraform }: Deployment,
 ): Promise<string | undefined> {
   const path = chooseSmokePath(plan.config.infra.smoke, plan.sources.functions);
   if (path === undefined) return undefined;
   const url = context.options.url ?? (await terraform.readOutputs()).api_url;
   if (typeof url !== "string") return undefined;
   return await sendSmokeRequest(`${url.replace(/\/$/, "")}${path}`, {
+    stage: stage.name,
     canRollBack: plan.config.infra.release !== undefined,
+    isRolledBack: context.options.rollback === true,
   });
 }
 
@@ -48,8 +50,12 @@ export function chooseSmokePath(
 
 /** Options of {@link sendSmokeRequest}. */
 interface SmokeOptions {
+  /** Name of the stage. */
+  readonly stage: string;
   /** True if the project has gradual releases, which `--rollback` needs. */
   readonly canRollBack: boolean;
+  /** True after `--rollback`. */
+  readonly isRolledBack?: boolean;
   /** Pause between two attempts. */
   readonly pauseMs?: number;
 }
@@ -63,8 +69,9 @@ interface SmokeOptions {
  */
 export async function sendSmokeRequest(
   url: string,
-  { canRollBack, pauseMs = PAUSE_MS }: SmokeOptions,
+  options: SmokeOptions,
 ): Promise<string> {
+  const { pauseMs = PAUSE_MS } = options;
   let problem = "";
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -79,12 +86,19 @@ export async function sendSmokeRequest(
       problem = (error as Error).message;
     }
   }
-  throw new StepError(
-    `GET ${url} failed ${MAX_ATTEMPTS} times: ${problem}. The new version is deployed: look at the logs ` +
-      `of the function, or go back ${
-        canRollBack ? "with trellis deploy --rollback" : "by deploying the commit before"
-      }`,
-  );
+  throw new StepError(`GET ${url} failed ${MAX_ATTEMPTS} times: ${problem}. ${getAdvice(options)}`);
+}
+
+function getAdvice({ stage, canRollBack, isRolledBack }: SmokeOptions): string {
+  const look = "look at the logs of the function";
+  if (isRolledBack) {
+    return `The previous version gets the requests, so the new one is not the only cause: ${look}`;
+  }
+  return `The new version is deployed: ${look}, or go back ${
+    canRollBack
+      ? `with trellis deploy --stage ${stage} --rollback`
+      : "by deploying the commit before"
+  }`;
 }
 
 /** Lists the parts that a health route reports as down: `{ "database": "down" }`. No other text is shown. */

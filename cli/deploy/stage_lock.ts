@@ -63,6 +63,7 @@ export async function withStageLock<T>(
     output.note(`Stopping. A second signal does not wait for ${terraform.product}`);
     await terraform.stop();
     await release();
+    output.note("Stopped. Run the command again to go on");
     process.exit(signal === "SIGINT" ? 130 : 143);
   });
   try {

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
@@ -47,10 +47,16 @@ export interface TerraformOptions {
  * Finds Terraform or OpenTofu.
  *
  * @returns The program, prepared for the stage.
- * @throws {ConfigurationError} If none is installed.
+ * @throws {ConfigurationError} If none is installed, or the folder does not exist.
  */
 export async function openTerraform(options: TerraformOptions): Promise<Terraform> {
   const { program, folder } = options;
+  // without its working folder a program that exists does not start either
+  if (!existsSync(folder)) {
+    throw new ConfigurationError(
+      `${folder} does not exist: run trellis generate infra and commit the files`,
+    );
+  }
   for (const name of program === undefined ? ["terraform", "tofu"] : [program]) {
     const { exitCode, stdout } = await runProgram(name, ["version"], { cwd: folder });
     if (exitCode === 0) return new Terraform(name, stdout.split("\n")[0].trim(), options);
@@ -113,6 +119,8 @@ export class Terraform {
           "run the command again with --unlock",
       );
     }
+    // an interrupted plan reports each resource that it was reading
+    if (result.exitCode !== 0 && what === "plan") this.#stopping.signal.throwIfAborted();
     if (result.exitCode !== 0) {
       const reported = listErrors(result.stdout);
       const text = reported.length > 0

@@ -1,7 +1,7 @@
 /**
  * Ways between functions and clients beside an API, on an emulator of AWS: WebSockets with messages of the server, uploads to a
  * bucket, mails and what becomes of them, and the URL of a function that answers in parts. The emulator collects such an
- * answer: neither the time of its parts nor a slow client is tested.
+ * answer: `tests/streaming/lambda_runtime_system_test.ts` tests the time of its parts and a slow client.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";

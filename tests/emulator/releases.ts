@@ -73,6 +73,25 @@ if (process.env.AWS_LAMBDA_FUNCTION_NAME !== undefined) throw new TypeError("set
       }]);
     });
 
+    await step("a release does not go on after a rollback that has taken its lock", async () => {
+      await writeFiles(root, { [HEALTH]: renderHealth("undone") });
+      const deploying = startTrellis("deploy --stage dev --yes");
+      await deploying.stdin.close();
+      const output = new Response(deploying.stdout).text();
+      for await (const text of deploying.stderr.pipeThrough(new TextDecoderStream())) {
+        if (!/requests go to the new versions/.test(text)) continue;
+        const back = await trellis("deploy --stage dev --rollback --unlock");
+        assertEquals(back.code, 0, back.text);
+      }
+      const { code } = await deploying.status;
+      const text = await output;
+      assertEquals(code, 1, text);
+      assertStringIncludes(text, "failed release: the lock of app-dev was lost");
+      assertEquals(await readHealth(), [200, '{"release":"first"}']);
+      // the next step releases it
+      await writeFiles(root, { [HEALTH]: renderHealth("third") });
+    });
+
     await step(
       "a rollback over a migration that breaks the release before is refused",
       async () => {

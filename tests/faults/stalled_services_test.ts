@@ -133,7 +133,7 @@ const CALLS: readonly Call[] = [
     service: "trellis deploy: smoke request",
     message: "failed 5 times",
     readsStatus: true,
-    send: (url) => sendSmokeRequest(url, { canRollBack: true, pauseMs: 0 }),
+    send: (url) => sendSmokeRequest(url, { stage: "dev", canRollBack: true, pauseMs: 0 }),
   },
 ];
 

@@ -24,6 +24,7 @@ function createDeployment(address: string | undefined, warnings: string[]): Depl
       sources: { functions: [] },
       secrets: [{ variable: "DATABASE_URL", isSecret: true, service: "secretsmanager" }],
     },
+    stage: { name: "dev" },
     terraform: { readOutputs: () => Promise.resolve({}) },
     secrets: { getName: () => "notes-dev/DATABASE_URL", read: () => Promise.resolve(address) },
   } as unknown as Deployment;
@@ -52,17 +53,17 @@ Deno.test("migrate() compares the shell's database with the one that functions u
         (await tryMigrate(other)).message,
         "DATABASE_URL of this shell is another database than the functions use (secret " +
           "notes-dev/DATABASE_URL). Nothing was migrated: set DATABASE_URL to the address of the same " +
-          "database, or put it with trellis secrets set DATABASE_URL < file",
+          "database, or put it with trellis secrets set DATABASE_URL --stage dev < file",
       );
       assertEquals(
         (await tryMigrate("0f".repeat(32))).message,
         "the secret notes-dev/DATABASE_URL is not the address of a database, so no function could " +
-          "connect: put the address with trellis secrets set DATABASE_URL < file",
+          "connect: put the address with trellis secrets set DATABASE_URL --stage dev < file",
       );
       assertEquals(
         (await tryMigrate(`${other}_dropped`)).message,
         "the secret notes-dev/DATABASE_URL is refused by its server (SQLSTATE 3D000), so no function " +
-          "could connect: put the address with trellis secrets set DATABASE_URL < file",
+          "could connect: put the address with trellis secrets set DATABASE_URL --stage dev < file",
       );
       assertEquals([count, warnings], [0, []]);
 

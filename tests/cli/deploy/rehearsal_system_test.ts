@@ -3,7 +3,13 @@
  * From an empty folder to deployed stages, one by day and two in the long form, against Terraform with stand-in providers, the local
  * Aurora DSQL server, and local servers for the rest of AWS.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../../core/async/clock.ts";
@@ -405,19 +411,24 @@ Deno.test({
       });
       await test.step("destroy needs the stage's name, but no bundles", async () => {
         await Deno.remove(join(root, "dist"), { recursive: true });
-        const refused = await trellis(
-          `destroy --stage dev --confirm prod --terraform ${TERRAFORM} --modules-path ${MODULES}`,
-        );
+        const destroy = (confirmed: string) =>
+          trellis(
+            `destroy --stage dev --confirm ${confirmed} --terraform ${TERRAFORM} --modules-path ${MODULES}`,
+          );
+        const refused = await destroy("prod");
         assertEquals(refused.exitCode, 2);
         assertStringIncludes(refused.stderr, '--confirm is "prod", not dev: nothing was changed');
-        const destroyed = await trellis(
-          `destroy --stage dev --confirm dev --terraform ${TERRAFORM} --modules-path ${MODULES}`,
-        );
+        const destroyed = await destroy("dev");
         assertDone(destroyed);
         assertStringIncludes(
           destroyed.stdout,
           "destroy module.database.aws_dsql_cluster.this (its data is lost)",
         );
+        // a run that was killed after Terraform's end has not removed the record
+        const record = join(root, "infra/.terraform/stages/dev.releases.json");
+        await Deno.writeTextFile(record, "{}");
+        assertDone(await destroy("dev"));
+        await assertRejects(() => Deno.stat(record), Deno.errors.NotFound);
         assertEquals(await readState("dev"), []);
         for (const stage of IS_FULL ? ["test", "prod"] : ["test"]) {
           assert((await readState(stage)).length > 0, stage);

@@ -26,19 +26,26 @@ Deno.test("sendSmokeRequest() repeats a request that fails, and reports the last
   );
   const url = `http://127.0.0.1:${server.addr.port}/health`;
   try {
-    assertEquals(await sendSmokeRequest(url, { canRollBack: true, pauseMs: 0 }), `GET ${url}: 200`);
+    const send = (canRollBack: boolean, isRolledBack = false) =>
+      sendSmokeRequest(url, { stage: "dev", canRollBack, isRolledBack, pauseMs: 0 });
+    assertEquals(await send(true), `GET ${url}: 200`);
     assertEquals(count, 3);
     statuses.splice(0, 3, 500);
     for (const canRollBack of [true, false]) {
       const error = await assertRejects(
-        () => sendSmokeRequest(url, { canRollBack, pauseMs: 0 }),
+        () => send(canRollBack),
         StepError,
         "500 (database is down, correlation id c-1)",
       );
       assertEquals(error.message.includes("secret body"), false);
       // --rollback refuses without gradual releases
-      assertEquals(error.message.includes("trellis deploy --rollback"), canRollBack);
+      assertEquals(
+        error.message.includes("go back with trellis deploy --stage dev --rollback"),
+        canRollBack,
+      );
     }
+    const { message } = await assertRejects(() => send(true, true), StepError);
+    assertEquals(message.includes("go back"), false, message);
   } finally {
     await server.shutdown();
   }

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openTerraform } from "../../../cli/deploy/terraform.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
@@ -20,6 +21,26 @@ Lock Info:
   Created:   2026-11-29 01:45:57.428116524 +0000 UTC
 `,
   },
+});
+
+Deno.test("openTerraform() says what is missing: the generated folder, or the program", async () => {
+  const stage = { name: "dev", backend: {}, variables: {} };
+  await withTempFolder({ "infra/main.tf": "" }, async (root) => {
+    const open = (folder: string, program?: string) =>
+      openTerraform({ folder: join(root, folder), stage, program });
+    for (const program of [undefined, "no-such-program"]) {
+      const error = await assertRejects(() => open("other", program), ConfigurationError);
+      assertEquals(
+        error.message,
+        `${join(root, "other")} does not exist: run trellis generate infra and commit the files`,
+      );
+    }
+    await assertRejects(
+      () => open("infra", "no-such-program"),
+      ConfigurationError,
+      "cannot be run",
+    );
+  });
 });
 
 for (const product of ["Terraform", "OpenTofu"]) {
@@ -95,3 +116,28 @@ for (const [what, apply, message] of FAILED_APPLIES) {
     );
   });
 }
+
+Deno.test("stop() interrupts a plan, whose own errors say nothing", async () => {
+  const halted = { severity: "error", summary: "execution halted" };
+  const script = `#!/bin/sh
+[ "$1" = version ] && echo "Terraform v1.11.4" && exit 0
+trap 'cat halted.json; exit 1' INT
+touch begun
+while :; do sleep 0.05; done
+`;
+  const files = {
+    "terraform.sh": script,
+    "halted.json": JSON.stringify({ type: "diagnostic", diagnostic: halted }),
+    ".terraform/stages/keep": "",
+  };
+  await withTempFolder(files, async (folder) => {
+    const program = join(folder, "terraform.sh");
+    await Deno.chmod(program, 0o755);
+    const stage = { name: "dev", backend: {}, variables: {} };
+    const terraform = await openTerraform({ folder, stage, program });
+    const planned = assertRejects(() => terraform.plan(), Error);
+    while (!existsSync(join(folder, "begun"))) await new Promise((done) => setTimeout(done, 20));
+    await terraform.stop();
+    assertEquals((await planned).message, "Terraform was interrupted");
+  });
+});
