@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { resetSessionAuth } from "../auth/mod.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
+import "./support/embedded_pool.ts";
 import { listDocExamples, parseExamples, toModule } from "./support/doc_examples.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));

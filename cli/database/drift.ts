@@ -70,14 +70,10 @@ export async function findDrift(target: MigrationTarget): Promise<Drift> {
   const folder = readMigrationFolder(target.migrationsFolder);
   const live = await withSession(target.database, async (session) => ({
     pending: planMigrations(folder, await readApplied(session, tables) ?? []).pending,
-    objects: await readObjects(toQueryable(session)),
-    catalog: await readCatalog(toQueryable(session)),
+    ...await describe(toQueryable(session)),
   }));
   const applied = folder.files.filter(({ tag }) => !live.pending.includes(tag));
-  const migrated = await withMigrated(applied, async (database) => ({
-    objects: await readObjects(database),
-    catalog: await readCatalog(database),
-  }));
+  const migrated = await withMigrated(applied, describe);
   const differences = describeDrift(live.objects, migrated.objects, target);
   if (differences.length === 0) return { differences, statements: [], problems: [] };
   const { steps, problems } = compareCatalogs({
@@ -97,6 +93,11 @@ export async function findDrift(target: MigrationTarget): Promise<Drift> {
 interface Described {
   readonly objects: DatabaseObjects;
   readonly catalog: Catalog;
+}
+
+async function describe(database: Queryable): Promise<Described> {
+  const catalog = await readCatalog(database);
+  return { objects: await readObjects(database, catalog), catalog };
 }
 
 /** Takes the views as the other server prints them, where they are the same. */

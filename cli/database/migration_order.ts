@@ -88,8 +88,9 @@ async function compareOrders(
 
 /** Reads the objects of a database, and the rows that its migrations insert. */
 async function readAll(database: Queryable): Promise<DatabaseObjects> {
-  const objects = new Map(await readObjects(database));
-  for (const table of (await readCatalog(database)).tables) {
+  const catalog = await readCatalog(database);
+  const objects = new Map(await readObjects(database, catalog));
+  for (const table of catalog.tables) {
     const { rows: [{ rows }] } = await database.query<{ rows: string | null }>(
       `SELECT string_agg(to_jsonb(t)::text, ' ' ORDER BY to_jsonb(t)::text) AS rows
         FROM ${quoteTable(table)} AS t`,

@@ -1,4 +1,4 @@
-import { type CatalogTable, getLabel } from "./catalog.ts";
+import { type Catalog, type CatalogTable, getLabel } from "./catalog.ts";
 import { OWN, OWN_CLASS, type Queryable, readCatalog } from "./read_catalog.ts";
 
 /** Definitions of the objects of a database by their labels: `column notes.title`. */
@@ -63,9 +63,15 @@ WHERE c.relkind IN ('r', 'p') AND ${OWN_CLASS}`;
  * Reads the objects of a database with their definitions: those that a drizzle schema can declare,
  * and functions, triggers, policies, rules, types, extensions, comments, statistics and options of
  * storage. Rights, owners and the order of columns are left out.
+ *
+ * @param database The database.
+ * @param catalog Its catalog, if it was read.
  */
-export async function readObjects(database: Queryable): Promise<DatabaseObjects> {
-  const { schemas, enums, sequences, tables, views } = await readCatalog(database);
+export async function readObjects(
+  database: Queryable,
+  catalog?: Catalog,
+): Promise<DatabaseObjects> {
+  const { schemas, enums, sequences, tables, views } = catalog ?? await readCatalog(database);
   const { rows } = await database.query<{ label: string; definition: string }>(OTHERS);
   return new Map([
     ...schemas.map((name) => [`schema ${name}`, ""] as const),

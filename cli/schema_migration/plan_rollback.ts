@@ -23,7 +23,7 @@ import {
 import { readOpenExpands } from "./expand_steps.ts";
 import { listLabels, settle } from "./plan_difference.ts";
 import { isKept, keepDropped, type KeptObject } from "./keep_dropped.ts";
-import { readCatalog } from "./read_catalog.ts";
+import { readCatalog, readSchemas } from "./read_catalog.ts";
 import { type ReplayedStatement, runStatement, withMigrated } from "./replay.ts";
 
 /** Options of {@link planRollback}. */
@@ -101,9 +101,10 @@ function describe({ kind, column, ...object }: Identity): string {
 export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
   const { stay, undo, id, tables } = options;
   return withMigrated(stay, async (database) => {
+    const catalog = await readCatalog(database);
     const target: Target = {
-      objects: await readObjects(database),
-      catalog: await readCatalog(database),
+      objects: await readObjects(database, catalog),
+      catalog,
       identities: await readIdentities(database),
     };
     const problems: string[] = [];
@@ -302,7 +303,7 @@ class WayBack {
       if (want !== undefined || !label.startsWith("function ")) continue;
       await this.#run(`DROP ROUTINE ${label.slice("function ".length)}`);
     }
-    for (const name of await this.#listSchemas()) {
+    for (const name of await readSchemas(this.#database)) {
       if (!catalog.schemas.includes(name)) await this.#run(`DROP SCHEMA ${quoteName(name)}`);
     }
     await this.#create("trigger");
@@ -388,7 +389,7 @@ class WayBack {
   /** Gives the objects their old names, also those that the migrations have kept. */
   async #rename(): Promise<void> {
     const { identities } = this.#target;
-    const schemas = new Set(await this.#listSchemas());
+    const schemas = new Set(await readSchemas(this.#database));
     for (const now of (await readIdentities(this.#database)).values()) {
       const old = identities.get(now.id);
       if (old === undefined || now.kind === "column") continue;
@@ -418,10 +419,6 @@ class WayBack {
       if (now === undefined || now.name === old.name) continue;
       await this.#run(`ALTER SEQUENCE ${quoteTable(now)} RENAME TO ${quoteName(old.name)}`);
     }
-  }
-
-  async #listSchemas(): Promise<readonly string[]> {
-    return (await readCatalog(this.#database)).schemas;
   }
 }
 

@@ -29,11 +29,14 @@ const RECORDS = "orm";
  * @throws {ConfigurationError} If PGlite is not installed.
  */
 export async function planSquash(files: readonly MigrationFile[]): Promise<SquashPlan> {
-  const long = await withMigrated(files, async (database) => ({
-    objects: await readObjects(database),
-    catalog: withoutRecords(await readCatalog(database)),
-    problems: await findRows(database),
-  }));
+  const long = await withMigrated(files, async (database) => {
+    const catalog = await readCatalog(database);
+    return {
+      objects: await readObjects(database, catalog),
+      catalog: withoutRecords(catalog),
+      problems: await findRows(database),
+    };
+  });
   return await withMigrated([], async (database) => {
     const definitions = (kind: string) =>
       [...long.objects].filter(([label]) => label.startsWith(`${kind} `)).map(([, sql]) => sql);

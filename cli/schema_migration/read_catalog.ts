@@ -112,6 +112,11 @@ WHERE c.relkind IN ('v', 'm') AND ${OWN_CLASS} ORDER BY 1, 2`;
 
 const SCHEMAS = `SELECT n.nspname AS name FROM pg_namespace n WHERE ${OWN} ORDER BY 1`;
 
+/** Reads the names of the schemas of a database, sorted. */
+export async function readSchemas(database: Queryable): Promise<string[]> {
+  return (await database.query<{ name: string }>(SCHEMAS)).rows.map(({ name }) => name);
+}
+
 /**
  * Reads the objects of a database that a drizzle schema can declare.
  *
@@ -132,7 +137,7 @@ export async function readCatalog(database: Queryable): Promise<Catalog> {
   );
   return {
     tables,
-    schemas: (await read<{ name: string }>(SCHEMAS)).map(({ name }) => name),
+    schemas: await readSchemas(database),
     enums: await read(ENUMS),
     sequences: await read(SEQUENCES),
     views: await read(VIEWS),

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { loadEmbeddedSnapshot } from "../../database/providers/embedded_snapshot.ts";
 import { loadEmptySnapshot, loadPglite } from "../../testing/embedded_snapshot.ts";
 import type { Backend, BackendOwner, BackendSession } from "./backend.ts";
 import { frame, readMessages, type WireMessage } from "./wire.ts";
@@ -165,8 +168,14 @@ export async function openEmbeddedBackend(options: EmbeddedBackendOptions): Prom
   }
   const { dataDir } = options;
   const { PGlite } = await loadPglite(CALLER);
-  const database = dataDir === undefined
-    ? await PGlite.create("memory://", { loadDataDir: await loadEmptySnapshot(CALLER) })
-    : await PGlite.create(dataDir);
+  const loadDataDir = dataDir === undefined
+    ? await loadEmptySnapshot(CALLER)
+    : await loadNewFolder(dataDir);
+  const database = await PGlite.create(dataDir ?? "memory://", { loadDataDir });
   return new EmbeddedBackend(database, true, options.surrenderAfterMs);
+}
+
+/** Returns the files for a folder without a database, if a snapshot was set. */
+async function loadNewFolder(dataDir: string): Promise<Blob | undefined> {
+  return existsSync(join(dataDir, "PG_VERSION")) ? undefined : await loadEmbeddedSnapshot();
 }

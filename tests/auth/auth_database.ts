@@ -4,7 +4,7 @@ import * as schema from "../../auth/tables/schema.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
-import { emptyDatabase } from "../support/empty_database.ts";
+import "../support/embedded_pool.ts";
 
 /** An embedded database with the auth tables, for one test file. */
 export interface AuthTestDatabase {
@@ -20,17 +20,13 @@ export interface AuthTestDatabase {
 
 const TABLES = schema.AUTH_MIGRATION_SQL + RATE_LIMIT_MIGRATION_SQL;
 
-/** Databases that tests have closed. */
-const closed: Set<PGlite> = new Set();
-
 /**
- * Opens a database with the auth tables. Files that share an isolate share databases: one that a
- * test has closed is emptied and opened again, because a new one takes much more time. The metrics
- * of queries are kept out of the tests' output.
+ * Opens a database with the auth tables. The metrics of queries are kept out of the tests' output.
  */
 export async function openAuthDatabase(): Promise<AuthTestDatabase> {
   setLogOutput(() => {});
-  const pglite = await openClosed() ?? await openNew();
+  const loadDataDir = await loadEmptySnapshot("openAuthDatabase()");
+  const pglite = await PGlite.create({ loadDataDir });
   await pglite.exec(TABLES);
   const queries: string[] = [];
   return {
@@ -46,25 +42,6 @@ export async function openAuthDatabase(): Promise<AuthTestDatabase> {
       queries.length = 0;
     },
   };
-}
-
-async function openNew(): Promise<PGlite> {
-  const loadDataDir = await loadEmptySnapshot("openAuthDatabase()");
-  const pglite = await PGlite.create({ loadDataDir });
-  pglite.close = () => {
-    closed.add(pglite);
-    return Promise.resolve();
-  };
-  return pglite;
-}
-
-async function openClosed(): Promise<PGlite | undefined> {
-  for (const pglite of closed) {
-    closed.delete(pglite);
-    const query = async (text: string) => (await pglite.query(text)).rows;
-    if (await emptyDatabase(query).catch(() => false)) return pglite;
-    await PGlite.prototype.close.call(pglite);
-  }
 }
 
 /**

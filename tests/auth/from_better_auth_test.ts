@@ -14,6 +14,7 @@ import {
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
+import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
 /** An application that used better-auth with drizzle and its own tables, and moves. */
@@ -93,7 +94,7 @@ function readCookies(response: Response): string {
   return response.headers.getSetCookie().map((each) => each.split(";")[0]).join("; ");
 }
 
-const pglite = await PGlite.create();
+const pglite = await PGlite.create({ loadDataDir: await loadEmptySnapshot("a test") });
 globalThis.addEventListener("unload", () => void pglite.close());
 
 /** Resets the database to one in which plain better-auth has signed a user up. */

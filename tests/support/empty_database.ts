@@ -16,7 +16,14 @@ const LEFT = `SELECT FROM pg_authid WHERE oid >= 16384
   UNION ALL SELECT FROM pg_database WHERE oid >= 16384
   UNION ALL SELECT FROM pg_class WHERE oid >= 16384
   UNION ALL SELECT FROM pg_proc WHERE oid >= 16384
+  UNION ALL SELECT FROM pg_type WHERE oid >= 16384
+  UNION ALL SELECT FROM pg_cast WHERE oid >= 16384
   UNION ALL SELECT FROM pg_extension WHERE oid >= 16384
+  UNION ALL SELECT FROM pg_tablespace WHERE oid >= 16384
+  UNION ALL SELECT FROM pg_db_role_setting
+  UNION ALL SELECT FROM pg_default_acl
+  UNION ALL SELECT FROM pg_shdescription WHERE objoid >= 16384
+  UNION ALL SELECT FROM pg_foreign_data_wrapper
   UNION ALL SELECT FROM pg_event_trigger
   UNION ALL SELECT FROM pg_publication
   UNION ALL SELECT FROM pg_largeobject_metadata`;

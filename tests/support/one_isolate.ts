@@ -7,6 +7,7 @@
  *   deno test -A --no-check tests/support/one_isolate.ts -- tests/core/*_test.ts
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import "./embedded_pool.ts";
 
 type Hook = () => unknown;
 type HookName = "beforeAll" | "beforeEach" | "afterEach" | "afterAll";

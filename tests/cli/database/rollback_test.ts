@@ -6,6 +6,7 @@ import { dbRollback } from "../../../cli/commands/db_rollback.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import { runMigrationFolder } from "../../../database/migrations/run.ts";
 import { runMigrations } from "../../../database/mod.ts";
+import "../../support/embedded_pool.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";

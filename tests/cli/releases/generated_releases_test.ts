@@ -11,6 +11,7 @@ import { checkRelease } from "../../../cli/releases/check_release.ts";
 import type { ReleaseManifest } from "../../../cli/releases/release_manifest.ts";
 import { toSqlDriver } from "../../../database/providers/embedded_pg_driver.ts";
 import { toQueryResult } from "../../../database/session/decode_rows.ts";
+import { loadEmptySnapshot } from "../../../testing/embedded_snapshot.ts";
 import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";
@@ -182,7 +183,7 @@ async function applyChanges(
 
 Deno.test(`checkRelease() finds what breaks in ${RELEASES} generated releases, and nothing else`, async () => {
   const random = createRandom(testSeed);
-  const database = await PGlite.create();
+  const database = await PGlite.create({ loadDataDir: await loadEmptySnapshot("a test") });
   let broken = 0;
   let cautious = 0;
   try {

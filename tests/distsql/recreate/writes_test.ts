@@ -10,6 +10,10 @@ const SMALL =
   "CREATE TABLE t (k int PRIMARY KEY, body text); INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1, 100) AS i";
 const CHANGE = "ALTER TABLE t ALTER k TYPE bigint";
 
+const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
+/** Recreations beside writers. */
+const RECREATIONS = isFull ? 4 : 2;
+
 /** Changes that must not be lost, whenever they come. */
 const WRITES = [
   "INSERT INTO t VALUES (0, 'new')",
@@ -86,7 +90,7 @@ Deno.test("executeRecreation() loses no row of writers beside it", options, asyn
       }
     });
     let done = 0;
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < RECREATIONS; i++) {
       const type = `varchar(${90 + i})`;
       await recreate(db, "t", `ALTER TABLE t ALTER body TYPE ${type}`, { batchRows: 2000 }).then(
         () => done++,
@@ -108,7 +112,7 @@ Deno.test("executeRecreation() loses no row of writers beside it", options, asyn
     console.log(
       `${
         written - 1000
-      } rows written meanwhile; ${done} of 4 recreations went through, the others refused`,
+      } rows written meanwhile; ${done} of ${RECREATIONS} recreations went through, the others refused`,
     );
   });
 });
@@ -116,7 +120,7 @@ Deno.test("executeRecreation() loses no row of writers beside it", options, asyn
 Deno.test({
   name: "executeRecreation() of a million rows stays under 150 MB in the client",
   ...options,
-  ignore: Deno.env.get("TRELLIS_FULL_TESTS") !== "1",
+  ignore: !isFull,
   fn: async () => {
     await withDatabase(async ({ script, rows }, url) => {
       await script(
