@@ -34,11 +34,9 @@ export interface MigrationFolder {
  */
 export function readMigrationFolder(folder: string): MigrationFolder {
   const names = listFolder(folder);
-  const nested = names.filter((name) => !name.endsWith(".sql") && isNestedMigration(folder, name));
-  const tags = [
-    ...names.filter((name) => name.endsWith(".sql")).map((name) => name.slice(0, -".sql".length)),
-    ...nested,
-  ];
+  const nested = new Set(names.filter((name) => isNestedMigration(folder, name)));
+  const tags = names.filter((name) => name.endsWith(".sql") || nested.has(name))
+    .map((name) => nested.has(name) ? name : name.slice(0, -".sql".length));
   // tags appear in log lines and error messages
   const unfit = tags.find((tag) => printTag(tag) !== tag);
   if (unfit !== undefined) {
@@ -48,7 +46,7 @@ export function readMigrationFolder(folder: string): MigrationFolder {
   }
   const listed = readJournal(folder);
   if (listed !== undefined) checkListed(listed, new Set(tags));
-  else checkNumbers(tags, new Set(nested));
+  else checkNumbers(tags, nested);
   const order = listed ?? sortByTag(tags, (tag) => tag);
   const known = new Set(order);
   return {

@@ -269,10 +269,11 @@ Deno.test("readMigrationFolder() reads <name>/migration.sql beside files, in the
 Deno.test("readMigrationFolder() orders folders of one number by their names, but refuses a file of that number", () => {
   const folders = {
     "20240304123642_view_improvement/migration.sql": "SELECT 2;",
+    "20240304123643_view.sql/migration.sql": "SELECT 3;",
     "20240304123642_view/migration.sql": "SELECT 1;",
   };
   const { files } = withFolder(folders, readMigrationFolder);
-  assertEquals(files.map(({ sql }) => sql), ["SELECT 1;", "SELECT 2;"]);
+  assertEquals(files.map(({ sql }) => sql), ["SELECT 1;", "SELECT 2;", "SELECT 3;"]);
   const mixed = { ...folders, "20240304123642_file.sql": "SELECT 3;" };
   assertThrows(() => withFolder(mixed, readMigrationFolder), MigrationError, "same number");
 });
