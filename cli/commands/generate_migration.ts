@@ -31,7 +31,7 @@ export const generateMigration: Command = {
     "Applies the migrations to an embedded PostgreSQL in memory, creates the tables of src/schema.ts\n" +
     "(database.schemaFiles) beside it, and compares the two databases. The statements run there too, so\n" +
     "they are known to lead to the schema. No other database is opened.",
-    "Compared are tables, columns, defaults, constraints, indexes, enums, sequences, views and schemas,\n" +
+    "Compared are tables, columns, defaults, constraints, indexes, enums, sequences, views, policies and schemas,\n" +
     "by their definitions and not by the names of constraints and indexes. Nothing is guessed and\n" +
     "nothing is dropped without --drop: what only the migrations have is listed and stays. A statement\n" +
     "that can lose data or fail on present rows has a comment in the file.",

@@ -32,11 +32,19 @@ export interface CatalogRule {
   readonly references: string | null;
 }
 
+/** A policy of row security. */
+export interface CatalogPolicy {
+  readonly name: string;
+  /** Follows the table in CREATE POLICY. */
+  readonly definition: string;
+}
+
 /** A table. */
 export interface CatalogTable {
   readonly schema: string;
   readonly name: string;
   readonly hasRowSecurity: boolean;
+  readonly policies: readonly CatalogPolicy[];
   readonly columns: readonly CatalogColumn[];
   readonly rules: readonly CatalogRule[];
 }

@@ -40,7 +40,7 @@ export function compareCatalogs(comparison: Comparison): Difference {
     ...tables.steps,
     ...views.steps,
     ...storage.steps,
-    ...compareSecurity(have, want),
+    ...compareSecurity(comparison),
     ...drops,
     ...dropSequences(have, want, decisions),
   ];
@@ -163,14 +163,33 @@ function describeOption(option: string, value: string): string | undefined {
     : undefined;
 }
 
-/** Enables row security. Where only the migrations enable it, it stays. */
-function compareSecurity(have: Catalog, want: Catalog): Step[] {
-  const secured = new Set(have.tables.filter((each) => each.hasRowSecurity).map(getLabel));
-  return want.tables.filter((table) => table.hasRowSecurity && !secured.has(getLabel(table)))
-    .map((table) => ({
-      sql: `ALTER TABLE ${quoteTable(table)} ENABLE ROW LEVEL SECURITY`,
+/**
+ * Enables row security, and creates or replaces policies. What only the migrations have stays.
+ */
+function compareSecurity({ have, want, created }: Comparison): Step[] {
+  const present = new Map(have.tables.map((table) => [getLabel(table), table]));
+  return want.tables.flatMap((table): Step[] => {
+    const old = present.get(getLabel(table));
+    const path = quoteTable(table);
+    const enabled: Step[] = !table.hasRowSecurity || old?.hasRowSecurity === true ? [] : [{
+      sql: `ALTER TABLE ${path} ENABLE ROW LEVEL SECURITY`,
       risk: "hides all rows that no policy shows",
-    }));
+    }];
+    const policies = table.policies.flatMap(({ name, definition }): Step[] => {
+      const known = old?.policies.find((each) => each.name === name);
+      if (known?.definition === definition) return [];
+      const at = `${quoteName(name)} ON ${path}`;
+      const risk = "changes which rows are shown and can be written";
+      return [
+        ...known === undefined ? [] : [{ sql: `DROP POLICY ${at}`, risk }],
+        // the catalog has the role of this server in place of CURRENT_USER
+        {
+          sql: findCreated(created, `CREATE POLICY ${at} `) ?? `CREATE POLICY ${at} ${definition}`,
+        },
+      ];
+    });
+    return [...enabled, ...policies];
+  });
 }
 
 function dropTables({ have, want, decisions: { drops }, expands = [] }: Comparison): Step[] {

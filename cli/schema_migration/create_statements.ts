@@ -7,6 +7,9 @@ import {
   type Index,
   type IndexedColumn,
   PgMaterializedView,
+  type PgPolicy,
+  type PgPolicyToOption,
+  PgRole,
   type PgSequence,
   type PgTable,
   type PgView,
@@ -45,10 +48,15 @@ export function listCreateStatements(declared: DeclaredObjects): string[] {
     ...all.flatMap((table) =>
       getTableConfig(table).indexes.map((index) => createIndex(table, index))
     ),
-    ...all.filter((table) => getTableConfig(table).enableRLS).map((table) =>
-      `ALTER TABLE ${nameTable(table)} ENABLE ROW LEVEL SECURITY`
-    ),
+    // like drizzle-kit: a policy without it would protect nothing
+    ...all.filter((table) => {
+      const { enableRLS, policies } = getTableConfig(table);
+      return enableRLS || policies.length > 0;
+    }).map((table) => `ALTER TABLE ${nameTable(table)} ENABLE ROW LEVEL SECURITY`),
     ...views.flatMap(createView),
+    ...tables.flatMap((table) =>
+      getTableConfig(table).policies.map((policy) => createPolicy(table, policy))
+    ),
   ];
 }
 
@@ -111,6 +119,24 @@ function createForeignKey(key: ForeignKey): string {
     `FOREIGN KEY (${listNames(columns)}) REFERENCES ${nameTable(foreignTable)} ` +
     `(${listNames(foreignColumns)})${action("DELETE", key.onDelete)}` +
     action("UPDATE", key.onUpdate);
+}
+
+const ROLE_WORDS: readonly string[] = ["public", "current_role", "current_user", "session_user"];
+
+function createPolicy(table: PgTable, { name, as, for: command, to, using, withCheck }: PgPolicy) {
+  return [
+    `CREATE POLICY ${quoteName(name)} ON ${nameTable(table)}`,
+    `AS ${(as ?? "permissive").toUpperCase()} FOR ${(command ?? "all").toUpperCase()}`,
+    `TO ${listRoles(to).join(", ")}`,
+    ...using === undefined ? [] : [`USING (${renderSql(using)})`],
+    ...withCheck === undefined ? [] : [`WITH CHECK (${renderSql(withCheck)})`],
+  ].join(" ");
+}
+
+function listRoles(to: PgPolicyToOption = "public"): string[] {
+  if (Array.isArray(to)) return to.flatMap(listRoles);
+  if (is(to, PgRole)) return [quoteName(to.name)];
+  return [ROLE_WORDS.includes(to) ? to : quoteName(to)];
 }
 
 /**

@@ -25,7 +25,7 @@ export interface DeclaredObjects {
   /** Schemas other than `public`. */
   readonly schemas: readonly string[];
   readonly views: readonly (PgView | PgMaterializedView)[];
-  /** Names of policies of row security. */
+  /** Names of exported policies of row security that belong to no exported table. */
   readonly policies: readonly string[];
 }
 
@@ -56,10 +56,10 @@ export function findDeclaredObjects(values: readonly unknown[]): DeclaredObjects
   ];
   const schemas = new Set(names.filter((name): name is string => name !== undefined));
   schemas.delete("public");
-  const policies = [
-    ...tables.flatMap((table) => getTableConfig(table).policies),
-    ...values.filter((value): value is PgPolicy => is(value, PgPolicy)),
-  ].map(({ name }) => name);
+  const own = new Set(tables.flatMap((table) => getTableConfig(table).policies));
+  const policies = values.filter((value): value is PgPolicy =>
+    is(value, PgPolicy) && !own.has(value)
+  ).map(({ name }) => name);
   return {
     tables,
     referenced,

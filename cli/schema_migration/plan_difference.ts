@@ -76,7 +76,7 @@ async function createTablespaces(database: PGlite, declared: DeclaredObjects): P
   }
 }
 
-/** Finds declared policies that no migration creates. Their conditions are not compared. */
+/** Finds policies of no declared table that no migration creates. Their conditions are not compared. */
 async function findMissingPolicies(
   database: PGlite,
   { policies }: DeclaredObjects,

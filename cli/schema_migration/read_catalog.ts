@@ -2,6 +2,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import {
   type Catalog,
   type CatalogColumn,
+  type CatalogPolicy,
   type CatalogRule,
   type CatalogTable,
   quoteTable,
@@ -86,6 +87,17 @@ LEFT JOIN pg_constraint r ON r.conindid = i.oid AND r.contype IN ('p', 'u', 'x')
 WHERE coalesce(r.contype, 'u') = 'u' AND ${OWN_CLASS}
 ORDER BY i.relname`;
 
+const POLICIES = `SELECT c.oid::text AS id, p.polname AS name,
+  format('AS %s FOR %s TO %s', CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+    CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE'
+      WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+    (SELECT string_agg(CASE WHEN role = 0 THEN 'public' ELSE role::regrole::text END, ', ')
+      FROM unnest(p.polroles) AS role)) ||
+  coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid, true) || ')', '') ||
+  coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid, true) || ')', '') AS definition
+FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE ${OWN_CLASS} ORDER BY p.polname`;
+
 const ENUMS = `SELECT n.nspname AS schema, c.typname AS name,
   json_agg(e.enumlabel ORDER BY e.enumsortorder) AS values
 FROM pg_type c JOIN pg_namespace n ON n.oid = c.typnamespace JOIN pg_enum e ON e.enumtypid = c.oid
@@ -132,9 +144,13 @@ export async function readCatalog(database: Queryable): Promise<Catalog> {
     ...indexes.map((row) => ({ id: row.id, rule: toIndex(row) })),
   ];
   const rulesById = groupBy(rules, ({ id }) => id);
-  const tables = [...groupBy(columns, ({ id }) => id)].map(([id, rows]) =>
-    toTable(rows, (rulesById.get(id) ?? []).map(({ rule }) => rule))
-  );
+  const policies = await read<CatalogPolicy & { readonly id: string }>(POLICIES);
+  const policiesById = groupBy(policies, ({ id }) => id);
+  const tables = [...groupBy(columns, ({ id }) => id)].map(([id, rows]): CatalogTable => ({
+    ...toTable(rows),
+    rules: (rulesById.get(id) ?? []).map(({ rule }) => rule),
+    policies: (policiesById.get(id) ?? []).map(({ name, definition }) => ({ name, definition })),
+  }));
   return {
     tables,
     schemas: await readSchemas(database),
@@ -144,9 +160,9 @@ export async function readCatalog(database: Queryable): Promise<Catalog> {
   };
 }
 
-function toTable(rows: readonly ColumnRow[], rules: readonly CatalogRule[]): CatalogTable {
+function toTable(rows: readonly ColumnRow[]): Omit<CatalogTable, "rules" | "policies"> {
   const [{ schema, table, hasRowSecurity }] = rows;
-  return { schema, name: table, hasRowSecurity, columns: rows.map(toColumn), rules };
+  return { schema, name: table, hasRowSecurity, columns: rows.map(toColumn) };
 }
 
 interface ColumnRow extends Omit<CatalogColumn, "default" | "generated"> {

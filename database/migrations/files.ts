@@ -41,13 +41,21 @@ export function sortByTag<T>(things: readonly T[], tagOf: (thing: T) => string):
   return numbered.map(({ thing }) => thing);
 }
 
-/** Compares tags by number, ignoring leading zeros. */
+/** Beginning of a date: `20250625`, with or without a time. */
+const DATE = /^[1-9]\d{7}/;
+
+/**
+ * Compares tags by number, ignoring leading zeros. Dates with and without a time are compared as
+ * texts, like folders of Prisma and drizzle 1.0, and come after other numbers.
+ */
 export function compareTags(a: string, b: string): number {
   return compareNumbered(getNumber(a), a, getNumber(b), b);
 }
 
 function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
-  if (x !== y) return x < y ? -1 : 1;
+  const isDate = DATE.test(a);
+  if (isDate !== DATE.test(b)) return isDate ? 1 : -1;
+  if (x !== y && !isDate) return x < y ? -1 : 1;
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

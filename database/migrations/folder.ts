@@ -29,14 +29,14 @@ export interface MigrationFolder {
  * @param folder The folder's path.
  * @returns The migrations, and the files that the journal does not list.
  * @throws {MigrationError} If the folder or a file cannot be read, a name does not have that form,
- * two files have the same number without a journal, or a file in the journal is missing.
+ * two files have the same number without a journal and are no folders, or a file in the journal is
+ * missing.
  */
 export function readMigrationFolder(folder: string): MigrationFolder {
   const names = listFolder(folder);
-  const tags = [
-    ...names.filter((name) => name.endsWith(".sql")).map((name) => name.slice(0, -".sql".length)),
-    ...names.filter((name) => !name.endsWith(".sql") && isNestedMigration(folder, name)),
-  ];
+  const nested = new Set(names.filter((name) => isNestedMigration(folder, name)));
+  const tags = names.filter((name) => name.endsWith(".sql") || nested.has(name))
+    .map((name) => nested.has(name) ? name : name.slice(0, -".sql".length));
   // tags appear in log lines and error messages
   const unfit = tags.find((tag) => printTag(tag) !== tag);
   if (unfit !== undefined) {
@@ -46,7 +46,7 @@ export function readMigrationFolder(folder: string): MigrationFolder {
   }
   const listed = readJournal(folder);
   if (listed !== undefined) checkListed(listed, new Set(tags));
-  else checkNumbers(tags);
+  else checkNumbers(tags, nested);
   const order = listed ?? sortByTag(tags, (tag) => tag);
   const known = new Set(order);
   return {
@@ -105,7 +105,11 @@ function checkListed(listed: readonly string[], tags: ReadonlySet<string>): void
   );
 }
 
-function checkNumbers(tags: readonly string[]): void {
+/**
+ * Checks that each tag has a number of its own. Folders of migrations can share one: Prisma and
+ * drizzle 1.0 order them by their whole names.
+ */
+function checkNumbers(tags: readonly string[], nested: ReadonlySet<string>): void {
   const byNumber = new Map<bigint, string>();
   for (const tag of tags) {
     if (!hasNumber(tag)) {
@@ -115,7 +119,7 @@ function checkNumbers(tags: readonly string[]): void {
       );
     }
     const other = byNumber.get(getNumber(tag));
-    if (other !== undefined) {
+    if (other !== undefined && !(nested.has(tag) && nested.has(other))) {
       throw new MigrationError(
         `${other}.sql and ${tag}.sql have the same number, so their order is undefined: give ` +
           "one of them the next number",

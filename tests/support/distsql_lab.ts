@@ -41,6 +41,9 @@ async function clearDatabase(sql: postgres.Sql): Promise<void> {
   for (const { relname, relkind } of found.toReversed()) {
     await sql.unsafe(`DROP ${words[relkind]} IF EXISTS "${relname.replaceAll('"', '""')}" CASCADE`);
   }
+  const enums = await sql`SELECT oid::regtype::text AS name FROM pg_type
+    WHERE typnamespace = 'public'::regnamespace AND typtype = 'e'`;
+  for (const { name } of enums) await sql.unsafe(`DROP TYPE ${name}`);
   await sql.unsafe("DROP SCHEMA IF EXISTS orm CASCADE");
 }
 

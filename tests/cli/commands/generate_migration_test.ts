@@ -65,6 +65,38 @@ Deno.test("generate migration does not list tables of this package that the sche
   });
 });
 
+const secured = (condition: string, role: string) =>
+  `import { integer, pgPolicy, pgTable, text } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+const columns = () => ({ id: integer("id").primaryKey(), title: text("title").notNull(), body: text("body") });
+const own = () => [pgPolicy("own", { for: "select", to: ${role}, using: sql\`${condition}\` })];
+export const notes = pgTable("notes", columns(), own);
+export const drafts = pgTable("drafts", columns(), own);`;
+
+Deno.test("generate migration enables row security for policies, and creates and replaces them", async () => {
+  const first = `${FILES["migrations/0001_notes.sql"]} CREATE POLICY own ON notes USING (true);`;
+  const files = {
+    "src/schema.ts": secured("id > 0", `"current_user"`),
+    "migrations/0001_notes.sql": first,
+  };
+  await withProject(files, async (root) => {
+    const { exitCode, stderr } = await run(root, "policies", "--keep", "audit");
+    assertEquals(exitCode, 0, stderr);
+    const text = (await read(root, "migrations/0002_policies.sql")).replaceAll(/^--.*\n/gm, "");
+    assertEquals(text.split("\n").slice(5), [
+      'ALTER TABLE "drafts" ENABLE ROW LEVEL SECURITY;',
+      'CREATE POLICY "own" ON "drafts" AS PERMISSIVE FOR SELECT TO current_user USING (id > 0);',
+      'ALTER TABLE "notes" ENABLE ROW LEVEL SECURITY;',
+      'DROP POLICY "own" ON "notes";',
+      'CREATE POLICY "own" ON "notes" AS PERMISSIVE FOR SELECT TO current_user USING (id > 0);',
+      "",
+    ]);
+    assertEquals((await run(root, "--check")).exitCode, 0);
+    await write(root, "src/schema.ts", secured("id > 1", `["public"]`));
+    assertEquals((await run(root, "--check")).exitCode, 1);
+  });
+});
+
 Deno.test("generate migration asks about a column that is gone, and renames or drops it when told", async () => {
   await withProject(FILES, async (root) => {
     const same = await run(root, "--check");

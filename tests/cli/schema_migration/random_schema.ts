@@ -40,8 +40,10 @@ export interface SchemaModel {
   readonly tables: readonly TableModel[];
   /** Options of the view `first_ids` of the first table; `undefined` without the view. */
   readonly view: pg.ViewWithConfig | undefined;
-  /** True if Aurora DSQL has all of its types; it has one schema then, and no enum. */
+  /** True for Aurora DSQL: all tables are in the schema `public`. */
   readonly isDistSql: boolean;
+  /** Types that columns can have. */
+  readonly types: readonly string[];
 }
 
 const VIEWS: readonly pg.ViewWithConfig[] = [
@@ -161,27 +163,40 @@ const INDEXABLE = new Set([
   "timestamptz",
 ]);
 
-/** Types whose columns Aurora DSQL does not have, or has otherwise. */
-const NOT_DISTSQL = ["mood", "texts", "moods", "inet", "serial", "json"];
-const DISTSQL_TYPES = TYPE_NAMES.filter((name) => !NOT_DISTSQL.includes(name));
+/** Types whose columns Aurora DSQL has in another form: an enum is a text with a CHECK. */
+const TRANSLATED = ["mood", "inet", "serial", "json"];
+const ARRAYS = ["texts", "moods"];
+const DISTSQL_TYPES = TYPE_NAMES.filter((name) => ![...TRANSLATED, ...ARRAYS].includes(name));
 
-function listTypes({ isDistSql }: SchemaModel): readonly string[] {
-  return isDistSql ? DISTSQL_TYPES : TYPE_NAMES;
+/** Returns true if Aurora DSQL has the types of a schema as PostgreSQL has them. */
+export function hasOwnTypes({ types }: SchemaModel): boolean {
+  return !types.includes("mood");
+}
+
+/** Creates a schema for Aurora DSQL: half have only its own types, and few have arrays. */
+export function createDistSqlSchema(random: Random): SchemaModel {
+  if (random.chance(0.5)) return createSchema(random, DISTSQL_TYPES, true);
+  const arrays = random.chance(0.2) ? ARRAYS : [];
+  return createSchema(random, [...DISTSQL_TYPES, ...TRANSLATED, ...TRANSLATED, ...arrays], true);
 }
 
 /** Creates a schema. */
-export function createSchema(random: Random, isDistSql = false): SchemaModel {
+export function createSchema(
+  random: Random,
+  types: readonly string[] = TYPE_NAMES,
+  isDistSql = false,
+): SchemaModel {
   const names = ["notes", "Tags", "users"].slice(0, 1 + random.below(3));
   // a table that a view reads is not recreated
   const view = isDistSql && random.chance(0.7) ? undefined : random.pick(VIEWS);
-  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [], view, isDistSql };
+  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [], view, isDistSql, types };
   return names.reduce((schema, name) => addTable(random, schema, name), empty);
 }
 
 function addTable(random: Random, schema: SchemaModel, name: string): SchemaModel {
   const columns = Array.from(
     { length: 1 + random.below(6) },
-    (_, i) => column(random, `c${i}`, listTypes(schema)),
+    (_, i) => column(random, `c${i}`, schema.types),
   );
   const target = random.chance(0.5)
     ? random.pick<TableModel | undefined>(schema.tables)?.name
@@ -214,7 +229,7 @@ function column(random: Random, name: string, types: readonly string[]): ColumnM
 /** Changes a schema at some places. */
 export function changeSchema(random: Random, schema: SchemaModel): SchemaModel {
   const moods = random.chance(0.3) ? ["shy", ...schema.moods, "wild"] : schema.moods;
-  const tables = schema.tables.map((table) => changeTable(random, table, listTypes(schema)));
+  const tables = schema.tables.map((table) => changeTable(random, table, schema.types));
   const view = schema.view && random.pick(VIEWS);
   const changed = { ...schema, moods, tables, view };
   return random.chance(0.3) ? addTable(random, changed, "extra") : changed;
@@ -351,7 +366,7 @@ function selectValues({ schema = "public", name }: TableModel, column: string): 
 
 /** Builds the objects of drizzle, as the modules of a project export them. */
 export function buildSchema(
-  { moods, tables, view, isDistSql }: SchemaModel,
+  { moods, tables, view, isDistSql, types }: SchemaModel,
 ): Record<string, unknown> {
   const mood = pg.pgEnum("mood", moods as [string, ...string[]]);
   const app = pg.pgSchema("app");
@@ -371,7 +386,8 @@ export function buildSchema(
   const ids = view &&
     pg.pgView("first_ids").with(view).as((qb) => qb.select({ id: first.id }).from(first));
   return {
-    ...!isDistSql && { mood, app },
+    ...types.includes("mood") && { mood },
+    ...!isDistSql && { app },
     ...ids && { ids },
     ...Object.fromEntries(built),
   };

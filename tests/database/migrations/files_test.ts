@@ -266,6 +266,25 @@ Deno.test("readMigrationFolder() reads <name>/migration.sql beside files, in the
   ]);
 });
 
+Deno.test("readMigrationFolder() orders folders like Prisma by dates and names, and refuses a file of that number", () => {
+  const folders = {
+    "20240304123642_view_improvement/migration.sql": "SELECT 2;",
+    "20240304123643_view.sql/migration.sql": "SELECT 3;",
+    "20240305_day/migration.sql": "SELECT 5;",
+    "20240305120000_noon/migration.sql": "SELECT 4;",
+    "20240306120000_noon/migration.sql": "SELECT 6;",
+    "0001_first/migration.sql": "SELECT 0;",
+    "20240304123642_view/migration.sql": "SELECT 1;",
+  };
+  const { files } = withFolder(folders, readMigrationFolder);
+  assertEquals(
+    files.map(({ sql }) => sql),
+    Array.from({ length: 7 }, (_, at) => `SELECT ${at};`),
+  );
+  const mixed = { ...folders, "20240304123642_file.sql": "SELECT 3;" };
+  assertThrows(() => withFolder(mixed, readMigrationFolder), MigrationError, "same number");
+});
+
 Deno.test("planSteps() finds everything that it cannot run, by line and column", () => {
   const cases: [sql: string, found: string[]][] = [
     ["", ["0001_a.sql contains no statement"]],
