@@ -65,7 +65,7 @@ export function writeSchemaParser(
     return { code: program.code, name };
   } catch (error) {
     if (!(error instanceof Unsupported)) throw error;
-    return { reason: "it has a type, a format or a check that only zod can parse" };
+    return { reason: `it has ${error.part}, which only zod can parse` };
   }
 }
 

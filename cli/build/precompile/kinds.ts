@@ -51,9 +51,8 @@ const TAKES_UNDEFINED: ReadonlySet<string> = new Set([
 export function writeParser(schema: $ZodType, value: string, program: Program): string {
   const { type } = getDefinition(schema);
   const write = Object.hasOwn(WRITERS, type) ? WRITERS[type] : undefined;
-  if (write === undefined || !CHECKED.has(type) && getChecks(schema).length > 0) {
-    throw new Unsupported();
-  }
+  if (write === undefined) throw new Unsupported(`the type ${type}`);
+  if (!CHECKED.has(type) && getChecks(schema).length > 0) throw new Unsupported();
   if (++program.depth > MAX_DEPTH) throw new Unsupported();
   const output = write(schema, value, program);
   program.depth--;

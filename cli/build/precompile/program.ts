@@ -37,7 +37,12 @@ export interface Check {
 }
 
 /** Leaves a schema to zod. */
-export class Unsupported extends Error {}
+export class Unsupported extends Error {
+  /** @param part The part that only zod can parse. */
+  constructor(readonly part = "a type, a format or a check") {
+    super();
+  }
+}
 
 /** Writes the code that checks the variable `value`, and gives the expression of the output. */
 export type Writer = (schema: $ZodType, value: string, program: Program) => string;

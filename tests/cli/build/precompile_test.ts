@@ -143,6 +143,13 @@ for (
   });
 }
 
+Deno.test("writeSchemaModule() names the type that only zod can parse", () => {
+  const position = z.object({ at: z.array(z.tuple([z.iso.datetime(), z.uuid()])) });
+  assertEquals(writeSchemaModule(position, "key", { runtime: RUNTIME, loader: LOADER }), {
+    reason: "it has the type tuple, which only zod can parse",
+  });
+});
+
 Deno.test("definePrecompiledSchema() behaves like the schema, which it loads only when needed", async () => {
   const schema = z.object({ a: z.int().default(1), b: z.array(z.string()).optional() });
   const { compiled, module, loads } = runWritten(schema)!;
