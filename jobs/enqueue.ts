@@ -150,12 +150,22 @@ function countEnqueued(jobs: readonly NewJob[]): void {
   }
 }
 
-/** Rows in one statement. */
-const MAX_ROWS = 100;
+/** Rows of one statement: far below the 3,000 rows of a transaction on the distributed provider. */
+const MAX_ROWS = 1000;
+/** Characters of the payloads of one statement, far below the 10 MiB of a transaction there; one payload may be longer. */
+const MAX_CHARACTERS = 300_000;
 
 function splitRows(rows: readonly NewJob[]): NewJob[][] {
   const batches: NewJob[][] = [];
-  for (let at = 0; at < rows.length; at += MAX_ROWS) batches.push(rows.slice(at, at + MAX_ROWS));
+  let left = 0;
+  for (const row of rows) {
+    left -= row.payload.length;
+    const last = batches.at(-1);
+    if (last === undefined || left < 0 || last.length === MAX_ROWS) {
+      batches.push([row]);
+      left = MAX_CHARACTERS - row.payload.length;
+    } else last.push(row);
+  }
   return batches;
 }
 
