@@ -159,7 +159,7 @@ export interface Job<
   enqueue(client: JobClient, payload: TInput, options?: EnqueueOptions): Promise<string>;
   /**
    * Adds several jobs. In a transaction they are part of it, and the distributed provider accepts
-   * 3,000 rows per transaction. With a client, each statement of at most 100 jobs is a transaction of
+   * 3,000 rows per transaction. With a client, each statement of at most 1,000 jobs is a transaction of
    * its own.
    *
    * @param client A transaction's client; or a client.

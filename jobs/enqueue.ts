@@ -14,7 +14,7 @@ import type { JobUniqueOptions } from "./job_options.ts";
 import type { NewJob } from "./job_row.ts";
 import { JOBS_CHANNEL } from "./notify.ts";
 import { type CommittedJob, findTestClock, getDueSeconds, getJobsConfig } from "./job_settings.ts";
-import { explainTable, sqlIn, sqlNow } from "./job_sql.ts";
+import { explainTable, sqlArray, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Client or transaction of `@trellis/fn/database`. */
 export interface JobClient {
@@ -150,19 +150,21 @@ function countEnqueued(jobs: readonly NewJob[]): void {
   }
 }
 
-/** Numbers of rows in one statement: few texts, because each is prepared and kept. */
-const BATCHES = [100, 10, 1];
+/** Rows of one statement: far below the 3,000 rows of a transaction on the distributed provider. */
+const MAX_ROWS = 1000;
+/** Characters of the payloads of one statement, far below the 10 MiB of a transaction there; one payload may be longer. */
+const MAX_CHARACTERS = 300_000;
 
-/**
- * Splits rows into the batches of {@link buildInsert}.
- *
- * @param rows The rows.
- */
-export function splitRows(rows: readonly NewJob[]): NewJob[][] {
+function splitRows(rows: readonly NewJob[]): NewJob[][] {
   const batches: NewJob[][] = [];
-  let at = 0;
-  for (const size of BATCHES) {
-    for (; rows.length - at >= size; at += size) batches.push(rows.slice(at, at + size));
+  let left = 0;
+  for (const row of rows) {
+    left -= row.payload.length;
+    const last = batches.at(-1);
+    if (last === undefined || left < 0 || last.length === MAX_ROWS) {
+      batches.push([row]);
+      left = MAX_CHARACTERS - row.payload.length;
+    } else last.push(row);
   }
   return batches;
 }
@@ -194,36 +196,52 @@ export interface InsertOptions {
 }
 
 /**
- * Builds the statement that inserts jobs.
+ * Builds the statement that inserts jobs. Its text is the same for each number of them.
  *
- * @param rows The jobs, as many as {@link splitRows} returns.
+ * @param rows The jobs, all of one name.
  * @param options With `mayExist`, a job whose id exists already is left out, which costs a bit more.
  */
 export function buildInsert(
   rows: readonly NewJob[],
   { clock, mayExist }: InsertOptions,
 ): PlainSql {
-  const { unique, limitKey } = rows[0];
-  // jobs of one name: all of them have a limit, or none
+  const [{ unique, limitKey }] = rows;
+  // all of them have a limit, or none
   const isLimited = limitKey !== null;
-  const values = rows.map((row) =>
-    sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
-    ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
-    ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, getDueSeconds(row.delaySeconds))},
-    ${row.correlationId}::text, ${row.traceParent}::text, ${row.version}::int${
-      isLimited ? sql`, ${row.limitKey}::uuid` : sql``
-    })`
-  );
+  const list = (
+    type: Parameters<typeof sqlArray>[1],
+    read: (row: NewJob) => string | number | null,
+  ) => sqlArray(rows.map(read), type);
+  const arrays = [
+    list("uuid", ({ id }) => id),
+    list("text", ({ name }) => name),
+    list("text", ({ payload }) => payload),
+    list("int", ({ shard }) => shard),
+    list("text", ({ group }) => group),
+    list("bigint", ({ position }) => position),
+    list("float8", ({ delaySeconds }) => delaySeconds),
+    list("float8", ({ delaySeconds }) => getDueSeconds(delaySeconds)),
+    list("text", ({ correlationId }) => correlationId),
+    list("text", ({ traceParent }) => traceParent),
+    list("int", ({ version }) => version),
+    list("uuid", (row) => row.limitKey),
+  ];
   const onConflict = unique !== undefined
     ? takeOver(unique, isLimited, clock)
     : mayExist
     ? sql` on conflict do nothing`
     : sql``;
   return sql`insert into "trellis_jobs" as e ("id", "name", "payload", "shard", "group_key", "position",
-  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent", "version"${
-    isLimited ? sql`, "limit_key"` : sql``
-  })
-  values ${joinSql(values, ", ")}${onConflict}`;
+  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent", "version", "limit_key")
+  select n."id", n."name", n."payload", n."shard", n."group_key", n."position", ${sqlNow(clock)},
+    ${sqlIn(clock, sql`n."delay"`)}, ${
+    sqlIn(clock, sql`n."due"`)
+  }, n."correlation_id", n."trace_parent",
+    n."version", n."limit_key"
+  from unnest(${
+    joinSql(arrays, ", ")
+  }) n ("id", "name", "payload", "shard", "group_key", "position",
+    "delay", "due", "correlation_id", "trace_parent", "version", "limit_key")${onConflict}`;
 }
 
 /** Values that a job which is taken over gets; `excluded` is the new one. */

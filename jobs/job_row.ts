@@ -195,7 +195,7 @@ function refusePayload(path: string, message: string): ValidationError {
   });
 }
 
-/** Types of objects that JSON holds; others, such as `Map`, `Error` and `Uint8Array`, it writes as `{}` or in a form that nothing reads back. */
+/** Types of objects that JSON holds. Others, such as `Map` and `Error`, it writes as `{}` or in a form that nothing reads back. */
 const JSON_TYPES = ["Object", "Array", "String", "Number", "Boolean"];
 
 /** Refuses values that JSON leaves out or changes: the worker would get another payload. Has no cycles. */

@@ -54,11 +54,13 @@ export function listIds(ids: readonly string[]): PlainSql {
  * @param type Type of a value.
  */
 export function sqlArray(
-  values: readonly (string | number)[],
-  type: "int" | "text" | "uuid",
+  values: readonly (string | number | null)[],
+  type: "bigint" | "float8" | "int" | "text" | "uuid",
 ): PlainSql {
   // numbers and ids need no quotes
-  const text = type === "text" ? formatArray(values, String) : `{${values.join(",")}}`;
+  const text = type === "text"
+    ? formatArray(values, (value) => value as string | null)
+    : `{${values.map((value) => value ?? "NULL").join(",")}}`;
   return sql`${text}::text::${rawSql(type)}[]`;
 }
 

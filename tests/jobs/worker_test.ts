@@ -108,6 +108,15 @@ Deno.test("enqueueMany() adds all payloads, in batches, with keys and groups", a
     );
     assertEquals((await listRows(db)).length, 357);
     assertEquals(await job.enqueueMany(db, []), []);
+    // more than a statement has, and payloads of more than it takes together
+    await job.enqueueMany(db, Array.from({ length: 1001 }, () => ({ noteId: "n" })));
+    await job.enqueueMany(db, Array.from({ length: 4 }, () => ({ noteId: "x".repeat(200_000) })));
+    // jobs of one statement have one time
+    const times = await executeRows(
+      db,
+      sql`select count(*)::int as jobs from trellis_jobs group by enqueued_at order by enqueued_at`,
+    );
+    assertEquals(times.map(({ jobs }) => jobs), [357, 1000, 1, 1, 1, 1, 1]);
   });
 });
 
