@@ -180,7 +180,7 @@ run "buckets" {
   }
 
   assert {
-    condition     = tomap({ for origin in aws_cloudfront_distribution.this.origin : origin.origin_id => origin.domain_name if origin.origin_id != "api" }) == var.bucket_origins && aws_cloudfront_origin_access_control.buckets[0].signing_behavior == "always"
+    condition     = tomap({ for origin in aws_cloudfront_distribution.this.origin : origin.origin_id => origin.domain_name if origin.origin_id != "api" }) == tomap(var.bucket_origins) && aws_cloudfront_origin_access_control.buckets[0].signing_behavior == "always"
     error_message = "Requests to the buckets must be signed."
   }
 }

@@ -147,9 +147,30 @@ run "package_hash" {
   }
 }
 
+run "first_package_hash" {
+  module {
+    source = "./tests/two_runs"
+  }
+
+  variables {
+    first = run.package_hash.source_code_hash
+  }
+}
+
+run "package_hash_again" {}
+
 run "package_hash_is_the_same_again" {
+  module {
+    source = "./tests/two_runs"
+  }
+
+  variables {
+    first  = run.first_package_hash.first
+    second = run.package_hash_again.source_code_hash
+  }
+
   assert {
-    condition     = aws_lambda_function.this.source_code_hash == run.package_hash.source_code_hash
+    condition     = var.first == var.second
     error_message = "The same content must give the same hash."
   }
 }

@@ -87,6 +87,16 @@ run "defaults" {
   }
 }
 
+run "first_deployment" {
+  module {
+    source = "./tests/two_runs"
+  }
+
+  variables {
+    first = run.defaults.redeployment
+  }
+}
+
 run "errors_are_json_with_cors_headers" {
   variables {
     cors_allow_origin = "https://app.example.com"
@@ -148,9 +158,20 @@ run "authorizer" {
     condition     = aws_api_gateway_authorizer.this[0].type == "REQUEST" && aws_api_gateway_authorizer.this[0].authorizer_result_ttl_in_seconds == 60 && aws_api_gateway_authorizer.this[0].identity_source == "method.request.header.Authorization" && output.authorizer_id != ""
     error_message = "The authorizer must be asked for each request that has an Authorization header."
   }
+}
+
+run "an_authorizer_redeploys" {
+  module {
+    source = "./tests/two_runs"
+  }
+
+  variables {
+    first  = run.first_deployment.first
+    second = run.authorizer.redeployment
+  }
 
   assert {
-    condition     = aws_api_gateway_deployment.this.triggers.redeployment != run.defaults.redeployment
+    condition     = var.first != var.second
     error_message = "An authorizer must be deployed."
   }
 }
@@ -166,20 +187,42 @@ run "no_usage_plan" {
   }
 }
 
-run "a_new_trigger_redeploys" {
+run "new_trigger" {
   variables {
     redeployment_trigger = "changed"
   }
+}
+
+run "a_new_trigger_redeploys" {
+  module {
+    source = "./tests/two_runs"
+  }
+
+  variables {
+    first  = run.an_authorizer_redeploys.first
+    second = run.new_trigger.redeployment
+  }
 
   assert {
-    condition     = aws_api_gateway_deployment.this.triggers.redeployment != run.defaults.redeployment
+    condition     = var.first != var.second
     error_message = "A new trigger must deploy the API anew."
   }
 }
 
+run "the_same_again" {}
+
 run "the_same_again_does_not_redeploy" {
+  module {
+    source = "./tests/two_runs"
+  }
+
+  variables {
+    first  = run.a_new_trigger_redeploys.first
+    second = run.the_same_again.redeployment
+  }
+
   assert {
-    condition     = output.redeployment == run.defaults.redeployment
+    condition     = var.first == var.second
     error_message = "The same settings must give the same deployment."
   }
 }
@@ -242,11 +285,6 @@ run "a_domain_with_certificate_and_records" {
         resource_record_value = "_y.acm-validations.aws."
       }]
     }
-  }
-
-  override_resource {
-    target = aws_acm_certificate_validation.this
-    values = { certificate_arn = "arn:aws:acm:eu-central-1:123456789012:certificate/mocked" }
   }
 
   assert {
