@@ -164,7 +164,8 @@ function describeOption(option: string, value: string): string | undefined {
 }
 
 /**
- * Enables row security, and creates or replaces policies. What only the migrations have stays.
+ * Enables row security, and creates or replaces declared policies. What only the migrations have
+ * stays.
  */
 function compareSecurity({ have, want, created }: Comparison): Step[] {
   const present = new Map(have.tables.map((table) => [getLabel(table), table]));
@@ -177,16 +178,12 @@ function compareSecurity({ have, want, created }: Comparison): Step[] {
     }];
     const policies = table.policies.flatMap(({ name, definition }): Step[] => {
       const known = old?.policies.find((each) => each.name === name);
-      if (known?.definition === definition) return [];
       const at = `${quoteName(name)} ON ${path}`;
+      // the definition has a role of this server in place of CURRENT_USER
+      const sql = findCreated(created, `CREATE POLICY ${at} `);
+      if (known?.definition === definition || sql === undefined) return [];
       const risk = "changes which rows are shown and can be written";
-      return [
-        ...known === undefined ? [] : [{ sql: `DROP POLICY ${at}`, risk }],
-        // the catalog has the role of this server in place of CURRENT_USER
-        {
-          sql: findCreated(created, `CREATE POLICY ${at} `) ?? `CREATE POLICY ${at} ${definition}`,
-        },
-      ];
+      return [...known === undefined ? [] : [{ sql: `DROP POLICY ${at}`, risk }], { sql }];
     });
     return [...enabled, ...policies];
   });
