@@ -7,7 +7,6 @@
  *   deno test -A --no-check tests/support/one_isolate.ts -- tests/core/*_test.ts
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import "./embedded_pool.ts";
 
 type Hook = () => unknown;
 type HookName = "beforeAll" | "beforeEach" | "afterEach" | "afterAll";
@@ -39,6 +38,11 @@ globalThis.addEventListener = (type: string, listener: unknown, ...rest: unknown
   if (type === "unload" && isCalledBy(current.url)) return addHook("afterAll", listener as Hook);
   Reflect.apply(addListener, globalThis, [type, listener, ...rest]);
 };
+
+/** Folders whose tests open no database; one of them measures memory. */
+const WITHOUT_DATABASE =
+  /^tests\/(?:core|env|errors|observability|router|scripts|streaming|validation)\//;
+if (!Deno.args.every((path) => WITHOUT_DATABASE.test(path))) await import("./embedded_pool.ts");
 
 for (const path of Deno.args) {
   runner(path, (t) => runOutside(importAndRun, path, t));
