@@ -43,7 +43,7 @@ async function clearDatabase(sql: postgres.Sql): Promise<void> {
   }
   const enums = await sql`SELECT oid::regtype::text AS name FROM pg_type
     WHERE typnamespace = 'public'::regnamespace AND typtype = 'e'`;
-  for (const { name } of enums) await sql.unsafe(`DROP TYPE ${name}`);
+  for (const { name } of enums) await sql.unsafe(`DROP TYPE ${name} CASCADE`);
   await sql.unsafe("DROP SCHEMA IF EXISTS orm CASCADE");
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
+import { describeDriverError } from "../../../errors/driver_error.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";
 import type { CloneOptions } from "../../config/clone.ts";
 import type { DdlFile } from "./clone_ddl.ts";
@@ -71,10 +72,7 @@ export async function runDdl(work: DdlRun): Promise<void> {
 function describe(error: MigrationError, files: readonly DdlFile[], from: number): MigrationError {
   const file = files[Number(/^\d+/.exec(error.tag ?? "")?.[0]) - from];
   if (file === undefined) return error;
-  const state = error.message.lastIndexOf("(SQLSTATE ");
-  const why = state < 0 || !error.message.endsWith(")")
-    ? error.message
-    : error.message.slice(state + 1, -1);
+  const why = describeDriverError(error.cause) ?? error.message;
   return new MigrationError(
     `The target rejected a statement for ${file.name} ` +
       `(${why}): fix the cause and continue with --resume`,
