@@ -240,7 +240,10 @@ const claimLimitedJobs: Work = async (tx) => {
 const WORK: readonly Recipe[] = [[claimJobs], [endJobs]];
 const LIMITED: readonly Recipe[] = [
   ...WORK,
-  [claimLimitedJobs, { payload: "{}", now_ms: "0", id: ID, name: "job" }],
+  [
+    claimLimitedJobs,
+    { payload: "{}", now_ms: "0", enqueued_ms: "0", age_ms: "0", id: ID, name: "job" },
+  ],
 ];
 
 /** The work of each use of the table of jobs. */
