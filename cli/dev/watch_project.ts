@@ -81,7 +81,7 @@ export function watchProject(
 
 /** Watches a changing set of folders. */
 interface FolderWatcher {
-  /** Replaces the watched folders. */
+  /** Replaces the watched folders. After `stop` it watches none: a watch keeps the process running. */
   watch(folders: ReadonlySet<string>): void;
   stop(): void;
 }
@@ -98,6 +98,7 @@ const DEBOUNCE_MS = 60;
 function createFolderWatcher(onChange: () => void): FolderWatcher {
   const watchers = new Map<string, FSWatcher>();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopped = false;
 
   function scheduleChange(): void {
     clearTimeout(timer);
@@ -111,6 +112,7 @@ function createFolderWatcher(onChange: () => void): FolderWatcher {
 
   return {
     watch(folders): void {
+      if (isStopped) return;
       for (const folder of watchers.keys()) if (!folders.has(folder)) drop(folder);
       for (const folder of folders) {
         if (watchers.has(folder)) continue;
@@ -124,6 +126,7 @@ function createFolderWatcher(onChange: () => void): FolderWatcher {
       }
     },
     stop(): void {
+      isStopped = true;
       clearTimeout(timer);
       for (const folder of [...watchers.keys()]) drop(folder);
     },
