@@ -33,8 +33,8 @@ const PREPARATION = [
   "UPDATE pg_database SET datistemplate = false",
   "DROP DATABASE template0",
   "DROP DATABASE template1",
-  // the default is 128 MB, which are initialized each time; with 4 MB pages of 200 tables are read again
-  "ALTER SYSTEM SET shared_buffers = '16MB'",
+  // the default is 128 MB, which are initialized each time
+  "ALTER SYSTEM SET shared_buffers = '4MB'",
   "CHECKPOINT",
 ];
 

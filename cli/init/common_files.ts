@@ -36,13 +36,13 @@ const DATABASE_HEALTH: Readonly<Record<string, string>> = withoutMargins({
 |  await db.execute(sql\`select 1\`);
 |});
 |
-|/** Asks the database, for three seconds. The reason of a failure is in the log. */
+|/** Asks the database, for a second. The reason of a failure is in the log. */
 |async function isDatabaseUp(): Promise<boolean> {
 |  const late = new Promise<"late">((resolve) => {
-|    AbortSignal.timeout(3000).addEventListener("abort", () => resolve("late"));
+|    AbortSignal.timeout(1000).addEventListener("abort", () => resolve("late"));
 |  });
 |  const answer = await Promise.race([ping().then(() => "up", () => "down"), late]);
-|  if (answer === "late") logError("the database did not answer within three seconds");
+|  if (answer === "late") logError("the database did not answer within a second");
 |  return answer === "up";
 |}
 |
