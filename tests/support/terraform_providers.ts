@@ -27,8 +27,8 @@ export interface TerraformProviders {
   serve(folder: string): Promise<void>;
 }
 
-const TERRAFORM_REGISTRY = "registry.terraform.io";
-const OPENTOFU_REGISTRY = "registry.opentofu.org";
+/** Returns the name that a provider of Terraform's registry, or the registry, has for OpenTofu. */
+const toOpenTofu = (name: string): string => name.replace("terraform.io", "opentofu.org");
 
 /**
  * Puts the providers into a folder, under the names of Terraform's registry and of OpenTofu's.
@@ -44,9 +44,12 @@ export async function installProviders(
   const env = { TF_OFFLINE_HOME: home };
   const { stdout } = await new Deno.Command(offline, { args: ["setup"], env }).output();
   const mirror = join(home, "mirror");
-  // OpenTofu does not follow a link
-  const args = ["-R", join(mirror, TERRAFORM_REGISTRY), join(mirror, OPENTOFU_REGISTRY)];
-  await new Deno.Command("cp", { args }).output();
+  const registries = [...Deno.readDirSync(mirror)].map(({ name }) => name);
+  for (const name of registries.filter((each) => each !== toOpenTofu(each))) {
+    // OpenTofu does not follow a link
+    const args = ["-R", join(mirror, name), join(mirror, toOpenTofu(name))];
+    await new Deno.Command("cp", { args }).output();
+  }
   return { ...env, TF_CLI_CONFIG_FILE: new TextDecoder().decode(stdout).trim() };
 }
 
@@ -71,9 +74,10 @@ export async function withProviders(
   const lines = daemon.stdout.pipeThrough(new TextDecoderStream()).getReader();
   try {
     const served = Object.entries(JSON.parse((await lines.read()).value!));
-    const underBoth = [TERRAFORM_REGISTRY, OPENTOFU_REGISTRY].flatMap((registry) =>
-      served.map(([name, address]) => [name.replace(TERRAFORM_REGISTRY, registry), address])
-    );
+    const underBoth = served.flatMap(([name, address]) => [
+      [name, address],
+      [toOpenTofu(name), address],
+    ]);
     await use({
       env: { ...env, TF_REATTACH_PROVIDERS: JSON.stringify(Object.fromEntries(underBoth)) },
       async serve(folder) {
