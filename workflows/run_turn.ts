@@ -243,7 +243,9 @@ async function removeWorkflow(job: TurnJob): Promise<void> {
     const delaySeconds = Number(found.left_seconds);
     if (delaySeconds > 1) {
       await insertJobs(tx, [await createTurnJob(name, { id, remove: true }, { delaySeconds })]);
-    } else for (const statement of removal) await runSql(tx, statement);
+      return;
+    }
+    for (const statement of removal) await runSql(tx, statement);
   });
 }
 

@@ -180,7 +180,10 @@ async function deployStage(
   return finish(deployment, { ...after, steps }, shown);
 }
 
-/** Begins the build, and the plan after it. Nothing of this changes the stage. */
+/**
+ * Begins the build, and the plan after it. Of the stage only the calls that a developer's machine has taken over go back to its
+ * functions, unless the command only shows a plan.
+ */
 function beginPlan(opened: OpenStage): {
   readonly built: Promise<string>;
   readonly planned: Promise<SavedPlan>;

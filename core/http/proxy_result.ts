@@ -11,8 +11,8 @@ const UNSAFE_IN_HEADER = /[\0\r\n]/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * Converts the result of a handler to the format of its gateway. Cookies and headers with several values differ between
- * REST API, HTTP API and load balancer. Adds headers, and removes line breaks from header values.
+ * Converts the result of a handler to the format of its gateway. Cookies differ between REST API, HTTP API and load
+ * balancer. Adds headers, and removes line breaks from header values.
  *
  * @param event The event.
  * @param source The gateway of the event.

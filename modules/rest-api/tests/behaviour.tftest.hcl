@@ -89,7 +89,7 @@ run "defaults" {
 
 run "first_deployment" {
   module {
-    source = "./tests/two_runs"
+    source = "../function/tests/two_runs"
   }
 
   variables {
@@ -162,7 +162,7 @@ run "authorizer" {
 
 run "an_authorizer_redeploys" {
   module {
-    source = "./tests/two_runs"
+    source = "../function/tests/two_runs"
   }
 
   variables {
@@ -195,7 +195,7 @@ run "new_trigger" {
 
 run "a_new_trigger_redeploys" {
   module {
-    source = "./tests/two_runs"
+    source = "../function/tests/two_runs"
   }
 
   variables {
@@ -213,7 +213,7 @@ run "the_same_again" {}
 
 run "the_same_again_does_not_redeploy" {
   module {
-    source = "./tests/two_runs"
+    source = "../function/tests/two_runs"
   }
 
   variables {
