@@ -32,7 +32,7 @@ export interface TurnRows {
 type Recorded = Pick<Entry, "name"> & { readonly kind: EntryKind | "all" };
 
 /** A call of `all`. */
-export const ALL: Recorded = { kind: "all", name: "all" };
+const ALL: Recorded = { kind: "all", name: "all" };
 
 /** What a turn has read, and what it is going to write. */
 export class TurnRecord {

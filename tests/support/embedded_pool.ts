@@ -1,7 +1,7 @@
 /**
  * Imported by tests that open many embedded databases: one in memory that was closed is emptied and
  * opened again, because a new one takes ten times as much CPU time. `tests/support/one_isolate.ts`
- * imports it for all files that share an isolate.
+ * imports it where files that share an isolate may open one.
  */
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
 import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
