@@ -2,6 +2,7 @@
  * Statements with tables and columns of drizzle, without drizzle: names, encoders and decoders are
  * read from the table.
  */
+import type { Column } from "drizzle-orm";
 import { type Cell, mapRow, type RowMapping } from "./row_mapper.ts";
 import { isJsonField, withSafeDecoder } from "./column_decoder.ts";
 import { findSession } from "./statement_session.ts";
@@ -107,7 +108,9 @@ export class ReturnedColumns {
     this.#cells = columns.map(([path, column]) => toCell(path, column));
     this.#mapping = {
       kind: "fields",
-      cells: columns.map(([path, column]) => toCell(path, withSafeDecoder(column as never))),
+      cells: columns.map(([path, column]) =>
+        toCell(path, withSafeDecoder(column as SqlColumn & Column))
+      ),
     };
   }
 
@@ -147,7 +150,7 @@ function toCell(path: readonly string[], column: SqlColumn): Cell {
   return {
     path,
     decode: (value) => decodeColumn(column, value),
-    isJson: isJsonField(column as never),
+    isJson: isJsonField(column as SqlColumn & Column),
   };
 }
 
