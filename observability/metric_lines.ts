@@ -1,4 +1,4 @@
-import { escapeControls } from "./json_text.ts";
+import { escapeControls, quote } from "./json_text.ts";
 import type { MetricUnit } from "./metric_unit.ts";
 import type { ObservabilitySettings } from "./settings.ts";
 
@@ -40,7 +40,7 @@ const MAX_METRICS = 100, MAX_VALUES = 100;
  *
  * @param groups The metrics.
  * @param settings Service and namespace.
- * @param summary A log line that the first metrics become a part of, unless it has a field with the name of one.
+ * @param summary A log line that the first metrics become a part of, unless it or an object in it has a field with the name of one.
  * @returns The lines, with the summary.
  */
 export function renderMetrics(
@@ -58,12 +58,11 @@ export function renderMetrics(
       }
     }
   }
-  const fields = summary === "" ? {} : JSON.parse(summary);
   let text = summary;
   for (const { directives, members } of lines) {
     const _aws = { Timestamp: Date.now(), CloudWatchMetrics: directives };
     const isPart = text !== "" && text === summary &&
-      !Object.keys(members).some((name) => Object.hasOwn(fields, name));
+      !Object.keys(members).some((name) => summary.includes(`${quote(name)}:`));
     // the summary names the service
     const json = escapeControls(
       JSON.stringify(isPart ? { _aws, ...members } : { service, _aws, ...members }),

@@ -349,7 +349,7 @@ function toResult(answer: unknown): StatementResult {
   const space = command.indexOf(" ");
   return {
     columns,
-    rows: [...result],
+    rows: result,
     command: space === -1 ? command : command.slice(0, space),
     rowCount: count,
   };

@@ -23,35 +23,36 @@ export function parseArray<T>(
   delimiter = ",",
 ): ArrayItem<T>[] {
   // bounds come first if a lower bound is not 1
-  const start = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
-  const root: ArrayItem<T>[] = [];
-  const open: ArrayItem<T>[][] = [root];
-  let at = start;
-  while (at < text.length) {
-    const char = text[at];
-    const items = open[open.length - 1];
-    if (char === "{") {
-      const inner: ArrayItem<T>[] = [];
-      items.push(inner);
-      open.push(inner);
-      at++;
-    } else if (char === "}") {
-      open.pop();
-      at++;
-    } else if (char === delimiter) {
-      at++;
-    } else if (char === '"') {
-      const end = findQuote(text, at + 1);
-      items.push(readItem(unescape(text.slice(at + 1, end))));
-      at = end + 1;
-    } else {
-      const end = findEnd(text, at, delimiter);
-      const item = text.slice(at, end);
-      items.push(item === "NULL" ? null : readItem(unescape(item)));
-      at = end;
+  let at = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
+
+  /** Reads the items after an opening brace, up to the closing one. */
+  function readItems(): ArrayItem<T>[] {
+    const items: ArrayItem<T>[] = [];
+    while (at < text.length) {
+      const char = text[at];
+      if (char === "}") {
+        at++;
+        break;
+      } else if (char === "{") {
+        at++;
+        items.push(readItems());
+      } else if (char === delimiter) {
+        at++;
+      } else if (char === '"') {
+        const end = findQuote(text, at + 1);
+        items.push(readItem(unescape(text.slice(at + 1, end))));
+        at = end + 1;
+      } else {
+        const end = findEnd(text, at, delimiter);
+        const item = text.slice(at, end);
+        items.push(item === "NULL" ? null : readItem(unescape(item)));
+        at = end;
+      }
     }
+    return items;
   }
-  return root[0] as ArrayItem<T>[];
+  at++;
+  return readItems();
 }
 
 const BRACKET = "[".charCodeAt(0);

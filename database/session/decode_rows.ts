@@ -1,6 +1,7 @@
 import type { Row } from "../../sql/session.ts";
 import type { StatementResult } from "./driver.ts";
 import type { QueryResult } from "./drizzle_client.ts";
+import type { Cell } from "./row_mapper.ts";
 import { columnReader, rawReader, type ValueReader } from "./read_value.ts";
 
 /**
@@ -32,13 +33,43 @@ function toRows({ columns, rows }: StatementResult): Row[] {
  */
 export function readCells(
   { columns, rows }: StatementResult,
-  isJson: readonly (boolean | undefined)[],
+  isJson: readonly boolean[],
 ): unknown[][] {
-  // JSON may be stored in a text column
-  const readers = columns.map(({ type }, at) =>
-    columnReader(type) ?? (isJson[at] ? parseJson : undefined)
-  );
+  const readers = columns.map((column, at) => findReader(column, isJson[at]));
   return rows.map((values) => values.map((text, at) => readCell(text, readers[at])));
+}
+
+/**
+ * Returns the cells of an answer, whose decoders take the texts of the driver.
+ *
+ * @param cells The cells of the statement, in the order of the columns.
+ * @param columns The columns of the answer.
+ */
+export function toTextCells(
+  cells: readonly Cell[],
+  columns: StatementResult["columns"],
+): Cell[] {
+  return cells.map((cell, at) => {
+    const reader = findReader(columns[at], cell.isJson);
+    if (reader === undefined) return cell;
+    const { decode } = cell;
+    if (decode === undefined) return { ...cell, decode: reader as Cell["decode"] };
+    return {
+      ...cell,
+      decode: (text: unknown) => {
+        const value = reader(text as string);
+        return value === null ? null : decode(value);
+      },
+    };
+  });
+}
+
+/** Returns the parser of a column that drizzle decodes. JSON may be stored in a text column. */
+function findReader(
+  column: StatementResult["columns"][number] | undefined,
+  isJson: boolean | undefined,
+): ValueReader | undefined {
+  return (column && columnReader(column.type)) ?? (isJson ? parseJson : undefined);
 }
 
 function readCell(text: string | null, reader: ValueReader | undefined): unknown {

@@ -2,7 +2,7 @@ import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
 import { ENTITY_KIND } from "./drizzle_table.ts";
 import type { Row } from "../../sql/session.ts";
-import { readCells, toQueryResult } from "./decode_rows.ts";
+import { readCells, toQueryResult, toTextCells } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
 import { mapRow, type NotNullable, type RowMapping } from "./row_mapper.ts";
@@ -129,9 +129,8 @@ export class PreparedQuery {
     const mapping = this.#mapping;
     if (mapping.kind === "raw") return toQueryResult(result);
     if (mapping.kind === "relational") return mapping.mapRows(readCells(result, mapping.isJson));
-    const { cells } = mapping;
-    const rows = readCells(result, cells.map(({ isJson }) => isJson));
-    return rows.map((row) => mapRow(cells, row, this.joinsNotNullableMap));
+    const cells = toTextCells(mapping.cells, result.columns);
+    return result.rows.map((row) => mapRow(cells, row, this.joinsNotNullableMap));
   }
 
   async #run<R>(

@@ -39,16 +39,20 @@ export function mapRow(
   notNullable: NotNullable,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  const emptyTables = new Map<string, string | false>();
-  for (const [at, { path, decode, table }] of cells.entries()) {
+  let emptyTables: Map<string, string | false> | undefined;
+  for (let at = 0; at < cells.length; at++) {
+    const { path, decode, table } = cells[at];
     const raw = row[at];
     const value = raw === null || decode === undefined ? raw : decode(raw);
-    setPath(result, path, value);
+    if (path.length === 1) result[path[0]] = value;
+    else setPath(result, path, value);
     if (notNullable === undefined || table === undefined) continue;
+    emptyTables ??= new Map();
     const known = emptyTables.get(path[0]);
     if (known === undefined) emptyTables.set(path[0], value === null ? table : false);
     else if (known !== table) emptyTables.set(path[0], false);
   }
+  if (emptyTables === undefined) return result;
   for (const [name, table] of emptyTables) {
     if (table !== false && !notNullable![table]) result[name] = null;
   }
