@@ -24,10 +24,15 @@ const MAX_TEXT_LIMIT = 32;
 
 /**
  * Returns a maximum number of rows as SQL. PostgreSQL plans a prepared statement each time if it does not know that the
- * number is small. A large one is a parameter, because each text is prepared and kept.
+ * number is small, or if it knows a parameter. Each text is prepared and kept, so that a large one is a parameter.
  */
 export function sqlLimit(limit: number): PlainSql {
-  return limit <= MAX_TEXT_LIMIT ? rawSql(String(limit)) : sql`${limit}::bigint`;
+  return limit <= MAX_TEXT_LIMIT ? rawSql(String(limit)) : sql`(select ${limit}::bigint)`;
+}
+
+/** Returns a maximum number of rows as text: the limit, or of a large one the next power of two. */
+export function sqlBound(limit: number): PlainSql {
+  return rawSql(String(limit <= MAX_TEXT_LIMIT ? limit : 2 ** Math.ceil(Math.log2(limit))));
 }
 
 /** Numbers of ids in one statement; a shorter list repeats its last id. */

@@ -38,6 +38,8 @@ import {
   seekName,
   selectByIds,
   selectNextOfGroup,
+  selectBatches,
+  selectJoining,
   selectRunnable,
 } from "../../jobs/claim.ts";
 import type { AnyJob } from "../../jobs/define_job.ts";
@@ -178,7 +180,8 @@ const claimJobs: Work = async (tx) => {
   const jobs = [{ jobName: "job", settings: { timeoutMs: 1000 } } as AnyJob];
   const selects = [
     selectRunnable(0, options),
-    selectRunnable(0, { ...options, withGroups: false, isFresh: true }),
+    selectJoining(0, options),
+    selectBatches(0, options, 2),
     selectByIds([ID], options),
     selectNextOfGroup("group", options),
   ];
