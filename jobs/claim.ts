@@ -2,7 +2,7 @@ import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { AnyJob } from "./define_job.ts";
 import { FIRST_READY_SHARD, getPauseId, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlArray, sqlBound, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
+import { sqlArray, sqlBound, sqlIds, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -112,10 +112,9 @@ export async function seekName(name: string, version: number): Promise<SoughtNam
  */
 export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
   const ids = names.map(({ pauseId }) => pauseId);
-  const list = ids.length <= MAX_IDS
-    ? sql`in (${listIds(ids)})`
-    : sql`= any(${sqlArray(ids, "uuid")})`;
-  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" ${list}))`;
+  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" = any(${
+    sqlIds(ids)
+  })))`;
 }
 
 /** Where and how many due jobs a statement looks for. */
@@ -286,7 +285,7 @@ function selectReady(
  * @param options The worker's jobs, and the limit.
  */
 export function selectByIds(ids: readonly string[], options: ClaimOptions): PlainSql {
-  return selectReady(sql`j."id" in (${listIds(ids)})`, options);
+  return selectReady(sql`j."id" = any(${sqlIds(ids)})`, options);
 }
 
 /**

@@ -6,7 +6,7 @@ import { runSqlRows } from "../database/session/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import { getDueSeconds } from "./job_settings.ts";
-import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
+import { MAX_IDS, sqlIds, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Lease of a job: only its owner can end the attempt. */
 export type JobLease = Pick<LeasedJob, "id" | "fence">;
@@ -55,8 +55,8 @@ export function buildFinish(
 ): PlainSql {
   return sql`update "trellis_jobs" set ${endOrRunAgain("done", sqlIn(clock, keepSeconds), clock)},
   "last_error" = null${result === undefined ? sql`` : sql`, "result" = ${result}::text`}
-  where "id" in (${
-    listIds(ids)
+  where "id" = any(${
+    sqlIds(ids)
   }) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
 }
 

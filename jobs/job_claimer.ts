@@ -26,7 +26,7 @@ import type { AnyJob } from "./define_job.ts";
 import { deliverAgain } from "./enqueue.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { getDueSeconds, getJobsConfig } from "./job_settings.ts";
-import { explainTable, listIds, MAX_IDS, sqlIn } from "./job_sql.ts";
+import { explainTable, MAX_IDS, sqlIds, sqlIn } from "./job_sql.ts";
 import {
   buildKeyWait,
   claimLimited,
@@ -430,7 +430,7 @@ export function buildLater(
   clock: Clock | undefined,
 ): PlainSql {
   return sql`update "trellis_jobs" set "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds))}
-  where "id" in (${listIds(ids)}) and "state" = 'queued' and "due_at" <= ${
+  where "id" = any(${sqlIds(ids)}) and "state" = 'queued' and "due_at" <= ${
     sqlIn(clock, getDueSeconds(0))
   } returning "id", "name", "group_key", "correlation_id"`;
 }

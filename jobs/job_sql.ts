@@ -1,6 +1,6 @@
 import type { Clock } from "../core/async/clock.ts";
 import { formatArray } from "../database/session/array_literal.ts";
-import { PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
@@ -35,21 +35,16 @@ export function sqlBound(limit: number): PlainSql {
   return rawSql(String(limit <= MAX_TEXT_LIMIT ? limit : 2 ** Math.ceil(Math.log2(limit))));
 }
 
-/** Numbers of ids in one statement; a shorter list repeats its last id. */
-const BATCHES = [1, 8, 32, 100];
-
-/** Largest list of {@link listIds}. */
+/** Ids of one statement. */
 export const MAX_IDS = 100;
 
 /**
- * Builds a list of ids. It has one of few lengths, because each text of a statement is prepared and kept.
+ * Returns ids as the argument of `any`. PostgreSQL makes one plan for all of them, because a query hides their number.
  *
- * @param ids 1 to {@link MAX_IDS} ids.
+ * @param ids The ids.
  */
-export function listIds(ids: readonly string[]): PlainSql {
-  const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
-  const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
-  return new PlainSql(["", ...Array(size - 1).fill("::uuid, "), "::uuid"], padded);
+export function sqlIds(ids: readonly string[]): PlainSql {
+  return sql`(select ${`{${ids.join()}}`}::text)::uuid[]`;
 }
 
 /**

@@ -36,10 +36,10 @@ import { buildAdvance, buildRemovePositions, hasPosition } from "../../jobs/chan
 import {
   buildClaim,
   seekName,
-  selectByIds,
-  selectNextOfGroup,
   selectBatches,
+  selectByIds,
   selectJoining,
+  selectNextOfGroup,
   selectRunnable,
 } from "../../jobs/claim.ts";
 import type { AnyJob } from "../../jobs/define_job.ts";
