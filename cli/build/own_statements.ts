@@ -195,7 +195,7 @@ const endJobs: Work = (tx) =>
     buildRetry(LEASE, { delaySeconds: 1, error: "", isFree: false }, undefined),
     buildRetry(LEASE, { delaySeconds: 1, error: "", isFree: true }, undefined),
     buildDead(LEASE, "", undefined),
-    buildRelease(LEASE, undefined),
+    buildRelease({ ids: [ID], fence: 1 }, undefined),
     buildResult(ID, "null"),
     buildProgress(LEASE, 0),
     buildLook([ID]),

@@ -201,7 +201,7 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
     ],
     ["ending an attempt", buildRetry(held, { delaySeconds: 1, error: "error" }, undefined), 1],
     ["ending the last attempt", buildDead(held, "error", undefined), 1],
-    ["giving a job back", buildRelease(held, undefined), 1],
+    ["giving jobs back", buildRelease({ ids: running, fence: 1 }, undefined), 20],
     [
       "adding jobs",
       buildInsert(inserted, { clock: undefined, mayExist: true }),
