@@ -19,7 +19,6 @@ import {
   selectByIds,
   selectJoining,
   selectNextOfGroup,
-  selectRunnable,
   type SoughtName,
 } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
