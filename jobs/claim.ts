@@ -106,10 +106,7 @@ export async function seekName(name: string, version: number): Promise<SoughtNam
   return { name, version, pauseId: await getPauseId(name) };
 }
 
-/**
- * Builds the condition that the name of a row is not paused. Of a list PostgreSQL knows the length without its values, and keeps the
- * plan of the statement.
- */
+/** Builds the condition that the name of a row is not paused. */
 export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
   const ids = names.map(({ pauseId }) => pauseId);
   return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" = any(${

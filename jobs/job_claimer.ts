@@ -25,7 +25,7 @@ import type { AnyJob } from "./define_job.ts";
 import { deliverAgain } from "./enqueue.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { getDueSeconds, getJobsConfig } from "./job_settings.ts";
-import { explainTable, MAX_IDS, sqlIds, sqlIn } from "./job_sql.ts";
+import { explainTable, MAX_IDS, MAX_LEASED, sqlIds, sqlIn } from "./job_sql.ts";
 import {
   buildKeyWait,
   claimLimited,
@@ -136,9 +136,10 @@ export class JobClaimer {
     if (this.#free.length === 0) return [];
     const first = Math.floor(random() * JOB_SHARDS);
     const names = rotate(await this.#findFree(), random);
+    const size = this.#batchSize;
     return await this.#claim(
-      (options) => selectBatches(first, { ...options, names }, this.#batchSize),
-      limit,
+      (options) => selectBatches(first, { ...options, names }, size),
+      size === 1 ? limit : Math.min(limit, Math.floor(MAX_LEASED / size)),
     );
   }
 

@@ -10,6 +10,7 @@ import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
 import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
 import { isKeyedId } from "./job_row.ts";
+import { MAX_LEASED } from "./job_sql.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { LeaseWatch } from "./lease_watch.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
@@ -158,9 +159,12 @@ export class JobRunner {
   async release(leased: readonly LeasedJob[]): Promise<void> {
     const db = await this.#options.getDb();
     for (const fence of new Set(leased.map((job) => job.fence))) {
-      const ids = leased.filter((job) => job.fence === fence).map(({ id }) => id);
-      const statement = buildRelease({ ids, fence }, this.#options.clock);
-      await withDistSqlRetry(async () => await runSql(db, statement), { idempotent: true });
+      const all = leased.filter((job) => job.fence === fence).map(({ id }) => id);
+      for (let at = 0; at < all.length; at += MAX_LEASED) {
+        const ids = all.slice(at, at + MAX_LEASED);
+        const statement = buildRelease({ ids, fence }, this.#options.clock);
+        await withDistSqlRetry(async () => await runSql(db, statement), { idempotent: true });
+      }
     }
   }
 }

@@ -38,6 +38,9 @@ export function sqlBound(limit: number): PlainSql {
 /** Ids of one statement. */
 export const MAX_IDS = 100;
 
+/** Jobs that one statement leases or gives back, if they are more than a job for each lane: far below the 3,000 rows of the distributed provider. */
+export const MAX_LEASED = 1000;
+
 /**
  * Returns ids as the argument of `any`. PostgreSQL makes one plan for all of them, because a query hides their number.
  *

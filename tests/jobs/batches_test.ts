@@ -107,6 +107,16 @@ Deno.test("one statement leases whole batches, and no more calls than asked for"
   });
 });
 
+Deno.test("a statement leases at most 1,000 jobs of batches", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: z.number(), batchSize: 100 })(() => {});
+    const options = { getDb: () => db, jobs: [job], clock: undefined, random: () => 0 };
+    await job.enqueueMany(db, Array(1200).fill(1));
+    const calls = await new JobClaimer(options).claimDue(() => 50);
+    assertEquals(calls.map(({ jobs }) => jobs.length), Array(10).fill(100));
+  });
+});
+
 Deno.test("a worker gives back a batch that was leased ahead and did not begin", async () => {
   await withJobs(async (db) => {
     const job = defineJob({ name: "index", schema: z.number(), batchSize: 5 })(() => {
