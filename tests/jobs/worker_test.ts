@@ -8,7 +8,11 @@ import {
 import * as z from "zod";
 import { executeRows, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { ConfigurationError, ValidationError } from "../../errors/mod.ts";
+import {
+  CommitOutcomeUnknownError,
+  ConfigurationError,
+  ValidationError,
+} from "../../errors/mod.ts";
 import {
   configureJobs,
   createJobWorker,
@@ -20,6 +24,7 @@ import {
   resumeJobs,
 } from "../../jobs/mod.ts";
 import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../testing/mod.ts";
+import type { JobClient } from "../../jobs/enqueue.ts";
 import { runRelay } from "../../jobs/relay.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
@@ -92,6 +97,21 @@ Deno.test("enqueue() adds one job for a key, and returns its id each time", asyn
       await other.enqueue(tx, { noteId: "n1" }, { key: "n1" });
     });
     assertEquals((await listRows(db)).map(({ name }) => name), ["index", "other"]);
+  });
+});
+
+Deno.test("enqueue() outside of a transaction adds a job once, also if the first insert got no answer", async () => {
+  await withJobs(async (db) => {
+    let sent = 0;
+    const client: JobClient = {
+      async execute(query) {
+        await db.execute(query);
+        if (++sent === 1) throw new CommitOutcomeUnknownError();
+      },
+    };
+    const job = defineJob({ name: "index", schema: z.number() })(() => {});
+    const id = await job.enqueue(client, 1);
+    assertEquals([sent, (await listRows(db)).map((row) => row.id)], [2, [id]]);
   });
 });
 
