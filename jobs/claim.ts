@@ -2,7 +2,7 @@ import type { Clock } from "../core/async/clock.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { AnyJob } from "./define_job.ts";
 import { FIRST_READY_SHARD, getPauseId, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlArray, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
+import { sqlArray, sqlBound, sqlIds, sqlIn, sqlLimit, sqlNow } from "./job_sql.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
 const LEASE_MARGIN_SECONDS = 10;
@@ -64,11 +64,14 @@ export interface ClaimOptions {
   readonly clock: Clock | undefined;
   /** False to leave out the jobs that have a group. */
   readonly withGroups: boolean;
-  /**
-   * True to leave out jobs of which an attempt has begun before.
-   * @default false
-   */
-  readonly isFresh?: boolean;
+}
+
+/** Jobs that one call of a handler gets. */
+export interface JobCall {
+  /** The jobs. */
+  readonly jobs: readonly LeasedJob[];
+  /** True if no further job can join them. */
+  readonly isWhole: boolean;
 }
 
 /**
@@ -103,16 +106,12 @@ export async function seekName(name: string, version: number): Promise<SoughtNam
   return { name, version, pauseId: await getPauseId(name) };
 }
 
-/**
- * Builds the condition that the name of a row is not paused. Of a list PostgreSQL knows the length without its values, and keeps the
- * plan of the statement.
- */
+/** Builds the condition that the name of a row is not paused. */
 export function isOpen(name: PlainSql, names: readonly SoughtName[]): PlainSql {
   const ids = names.map(({ pauseId }) => pauseId);
-  const list = ids.length <= MAX_IDS
-    ? sql`in (${listIds(ids)})`
-    : sql`= any(${sqlArray(ids, "uuid")})`;
-  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" ${list}))`;
+  return sql`${name} <> all(array(select z."name" from "trellis_jobs" z where z."id" = any(${
+    sqlIds(ids)
+  })))`;
 }
 
 /** Where and how many due jobs a statement looks for. */
@@ -121,6 +120,8 @@ export interface DueOptions {
   readonly first: number;
   /** Maximum number of jobs. */
   readonly limit: number;
+  /** A lower maximum that the statement computes. */
+  readonly lowerLimit?: PlainSql;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
 }
@@ -168,14 +169,16 @@ export function atPlaces(
 export function selectPlaces(
   names: readonly SoughtName[],
   shards: readonly number[],
-  { limit, clock }: Pick<DueOptions, "limit" | "clock">,
+  { limit, lowerLimit, clock }: Omit<DueOptions, "first">,
   condition: PlainSql,
 ): PlainSql {
   const rows = sql`select j."id" from "trellis_jobs" j where j."name" = p."name"
     and j."shard" = p."shard" and j."due_at" <= ${sqlNow(clock)} and j."finished_at" is null
     and coalesce(j."version", 1) <= p."version" and ${condition}
-    order by j."due_at" limit ${sqlLimit(limit)} for update skip locked`;
-  return sql`select d."id" from ${atPlaces(names, shards, rows)} limit ${sqlLimit(limit)}`;
+    order by j."due_at" limit ${sqlBound(limit)} for update skip locked`;
+  return sql`select d."id" from ${atPlaces(names, shards, rows)} limit ${
+    lowerLimit ?? sqlLimit(limit)
+  }`;
 }
 
 /**
@@ -207,11 +210,46 @@ export function mayLease(withGroups: boolean): PlainSql {
  */
 export function selectRunnable(
   first: number,
-  { names, limit, clock, withGroups, isFresh = false }: ClaimOptions,
+  { names, limit, clock, withGroups }: ClaimOptions,
 ): PlainSql {
-  const isFirst = isFresh ? sql`and j."attempts" = 0 and j."last_error" is null` : sql``;
-  const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)} ${isFirst}`;
+  const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${mayLease(withGroups)}`;
   return selectDue(names, { first, limit, clock }, condition);
+}
+
+/** The condition that a job may be one of a batch: no attempt of it has begun before, and it has no group. */
+const MAY_JOIN = sql`j."attempts" = 0 and j."last_error" is null and j."group_key" is null`;
+
+/**
+ * Builds the statement that locks due jobs of a worker which may join a batch.
+ *
+ * @param first Shard to begin with.
+ * @param options The worker's jobs, and the limit.
+ */
+export function selectJoining(
+  first: number,
+  { names, clock, ...limits }: Pick<ClaimOptions, "names"> & Omit<DueOptions, "first">,
+): PlainSql {
+  const condition = sql`j."run_at" <= ${sqlNow(clock)} and ${MAY_JOIN}`;
+  return selectDue(names, { first, clock, ...limits }, condition);
+}
+
+/**
+ * Builds the statement that locks due jobs of a worker: those of {@link selectRunnable}, and for each of them that may be one of
+ * a batch the others of that.
+ *
+ * @param first Shard to begin with.
+ * @param options The worker's jobs, and how many batches and jobs that run alone there may be in all.
+ * @param batchSize Jobs of a batch.
+ */
+export function selectBatches(first: number, options: ClaimOptions, batchSize: number): PlainSql {
+  const { names, limit, clock } = options;
+  if (batchSize === 1) return selectRunnable(first, options);
+  const lowerLimit = sql`(select count(*) * ${rawSql(String(batchSize))} from a
+    join "trellis_jobs" j on j."id" = a."id" where ${MAY_JOIN})`;
+  return sql`with a as (${selectRunnable(first, options)}) select a."id" from a
+    union all select b."id" from (${
+    selectJoining(first, { names, clock, limit: limit * batchSize, lowerLimit })
+  }) b`;
 }
 
 /** Builds the condition that a job may run now and is not leased. */
@@ -244,7 +282,7 @@ function selectReady(
  * @param options The worker's jobs, and the limit.
  */
 export function selectByIds(ids: readonly string[], options: ClaimOptions): PlainSql {
-  return selectReady(sql`j."id" in (${listIds(ids)})`, options);
+  return selectReady(sql`j."id" = any(${sqlIds(ids)})`, options);
 }
 
 /**

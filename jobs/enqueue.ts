@@ -33,11 +33,13 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   const { clock, delivery } = getJobsConfig();
   const state = findTransactionState(client);
   for (const batch of splitRows(dropRepeated(rows))) {
-    const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
-    const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
-    const statement = delivery?.notifies ? buildNotify(client, batch, inserting) : inserting;
-    if (state === undefined) await insertAtOnce(client, statement);
-    else insertAhead(client, state, statement);
+    const hasKeys = batch.some(({ hasKey }) => hasKey);
+    const build = (mayExist: boolean): PlainSql => {
+      const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
+      return delivery?.notifies ? buildNotify(client, batch, inserting) : inserting;
+    };
+    if (state === undefined) await insertAtOnce(client, build, hasKeys);
+    else insertAhead(client, state, build(hasKeys));
   }
   if (state === undefined) await onCommitted(rows);
   else addCommitted(state, rows);
@@ -51,13 +53,21 @@ function dropRepeated(rows: readonly NewJob[]): readonly NewJob[] {
   return [...byId.values()];
 }
 
-/** Rows have their ids already, so a repeated insert has no further effect. */
-async function insertAtOnce(client: JobClient, statement: PlainSql): Promise<void> {
-  await withDistSqlRetry(async () => await runSql(client, statement), { idempotent: true }).catch(
-    (error) => {
-      throw explainTable(error);
-    },
-  );
+/** Rows have their ids already, so a repeated insert, which looks for them, has no further effect. */
+async function insertAtOnce(
+  client: JobClient,
+  build: (mayExist: boolean) => PlainSql,
+  hasKeys: boolean,
+): Promise<void> {
+  let mayExist = hasKeys;
+  const insert = async () => {
+    const statement = build(mayExist);
+    mayExist = true;
+    await runSql(client, statement);
+  };
+  await withDistSqlRetry(insert, { idempotent: true }).catch((error) => {
+    throw explainTable(error);
+  });
 }
 
 /**

@@ -6,17 +6,21 @@ import { runSqlRows } from "../database/session/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import { getDueSeconds } from "./job_settings.ts";
-import { listIds, MAX_IDS, sqlIn, sqlNow } from "./job_sql.ts";
+import { MAX_IDS, sqlIds, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Lease of a job: only its owner can end the attempt. */
 export type JobLease = Pick<LeasedJob, "id" | "fence">;
 
-/** Jobs that succeeded. */
-export interface DoneJobs {
-  /** At most {@link MAX_IDS} ids. */
+/** Leases of jobs that share their number, which is 1 for most jobs: a join with a list of them makes PostgreSQL read the whole table. */
+export interface JobLeases {
+  /** The ids. */
   readonly ids: readonly string[];
   /** Number of their leases. */
   readonly fence: number;
+}
+
+/** Jobs that succeeded. */
+export interface DoneJobs extends JobLeases {
   /** Seconds that the rows are kept. */
   readonly keepSeconds: number;
   /** JSON of the handler's result, if it is kept. */
@@ -25,6 +29,10 @@ export interface DoneJobs {
 
 function holdsLease({ id, fence }: JobLease): PlainSql {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
+}
+
+function holdsLeases({ ids, fence }: JobLeases): PlainSql {
+  return sql`"id" = any(${sqlIds(ids)}) and "fence" = ${fence}::int and "state" = 'running'`;
 }
 
 /** Ends a job. If it was replaced while it ran, it waits again with the new payload. */
@@ -43,21 +51,18 @@ function endOrRunAgain(
 }
 
 /**
- * Builds the statement that marks jobs as done. They share their fence, which is 1 for most jobs: a
- * join with a list of fences makes PostgreSQL read the whole table.
+ * Builds the statement that marks jobs as done.
  *
  * @param jobs The jobs.
  * @param clock Clock of a test.
  */
 export function buildFinish(
-  { ids, fence, keepSeconds, result }: DoneJobs,
+  { keepSeconds, result, ...leases }: DoneJobs,
   clock: Clock | undefined,
 ): PlainSql {
   return sql`update "trellis_jobs" set ${endOrRunAgain("done", sqlIn(clock, keepSeconds), clock)},
   "last_error" = null${result === undefined ? sql`` : sql`, "result" = ${result}::text`}
-  where "id" in (${
-    listIds(ids)
-  }) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
+  where ${holdsLeases(leases)} returning "id"`;
 }
 
 /** The next attempt of a job. */
@@ -106,14 +111,14 @@ export function buildDead(lease: JobLease, error: string, clock: Clock | undefin
 }
 
 /**
- * Builds the statement that gives a lease back: the attempt did not begin and does not count.
+ * Builds the statement that gives leases back: the attempts did not begin and do not count.
  *
- * @param lease The lease.
+ * @param leases The leases.
  * @param clock Clock of a test.
  */
-export function buildRelease(lease: JobLease, clock: Clock | undefined): PlainSql {
+export function buildRelease(leases: JobLeases, clock: Clock | undefined): PlainSql {
   return sql`update "trellis_jobs" set "state" = 'queued', "attempts" = "attempts" - 1,
-  "due_at" = ${sqlNow(clock)} where ${holdsLease(lease)} returning "id"`;
+  "due_at" = ${sqlNow(clock)} where ${holdsLeases(leases)} returning "id"`;
 }
 
 /**

@@ -11,19 +11,21 @@ import {
   buildClaim,
   type ClaimedRow,
   type ClaimOptions,
+  type JobCall,
   type LeasedJob,
   readLeasedJob,
   seekName,
+  selectBatches,
   selectByIds,
+  selectJoining,
   selectNextOfGroup,
-  selectRunnable,
   type SoughtName,
 } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { deliverAgain } from "./enqueue.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { getDueSeconds, getJobsConfig } from "./job_settings.ts";
-import { explainTable, listIds, MAX_IDS, sqlIn } from "./job_sql.ts";
+import { explainTable, MAX_IDS, MAX_LEASED, sqlIds, sqlIn } from "./job_sql.ts";
 import {
   buildKeyWait,
   claimLimited,
@@ -54,10 +56,10 @@ export interface ClaimerOptions {
 const MAX_CLAIMS = 3;
 
 /**
- * Leases at most as many jobs as `getLimit` says when the statement is sent, of those with a limit if `isLimited`; none if there
- * are no more.
+ * Leases jobs for at most as many calls of handlers as `getLimit` says when the statement is sent, of jobs with a limit if
+ * `isLimited`; none if there are no more.
  */
-export type NextJobs = (getLimit: (isLimited?: boolean) => number) => Promise<LeasedJob[]>;
+export type NextJobs = (getLimit: (isLimited?: boolean) => number) => Promise<JobCall[]>;
 
 /** Shortest time after which a queue delivers a job again that waits for its limit, in seconds. */
 const LIMITED_DELAY_SECONDS = 30;
@@ -88,6 +90,8 @@ export class JobClaimer {
   /** Jobs without a limit. */
   readonly #free: readonly AnyJob[];
   readonly #limited: readonly AnyJob[];
+  /** Jobs of a batch, if a look at the jobs without a limit leases whole batches. */
+  readonly #batchSize: number;
   #names: Promise<SoughtName[]> | undefined;
   #limitedNames: Promise<LimitedName[]> | undefined;
 
@@ -98,24 +102,29 @@ export class JobClaimer {
     this.#options = options;
     this.#free = options.jobs.filter(({ settings }) => settings.limit === undefined);
     this.#limited = options.jobs.filter(({ settings }) => settings.limit !== undefined);
+    // of which of several names the jobs are is known only when they are leased
+    this.#batchSize = this.#free.length === 1 ? this.#free[0].settings.batchSize : 1;
   }
 
   /**
    * Leases due jobs. Begins with those that have a limit, or with the others, by chance.
    *
-   * @param getLimit Returns the maximum number of jobs.
+   * @param getLimit Returns the maximum number of calls.
    */
-  async claimDue(getLimit: Parameters<NextJobs>[0]): Promise<LeasedJob[]> {
+  async claimDue(getLimit: Parameters<NextJobs>[0]): Promise<JobCall[]> {
     const { jobs, random } = this.#options;
     const startsLimited = random() * jobs.length < this.#limited.length;
-    const found: LeasedJob[] = [];
+    const calls: JobCall[] = [];
     for (const isLimited of [startsLimited, !startsLimited]) {
-      const limit = getLimit(isLimited) - found.length;
+      const limit = getLimit(isLimited) - calls.length;
       if (limit <= 0) continue;
-      found.push(...isLimited ? await this.claimLimited(limit) : await this.#claimFree(limit));
+      calls.push(
+        ...isLimited
+          ? toCalls(await this.claimLimited(limit))
+          : toCalls(await this.#claimFree(limit), this.#batchSize),
+      );
     }
-    // the statement returns them in any order
-    return found.sort((a, b) => a.shard - b.shard || b.waitedMs - a.waitedMs);
+    return calls.sort((a, b) => compareOrder(a.jobs[0], b.jobs[0]));
   }
 
   /**
@@ -127,7 +136,11 @@ export class JobClaimer {
     if (this.#free.length === 0) return [];
     const first = Math.floor(random() * JOB_SHARDS);
     const names = rotate(await this.#findFree(), random);
-    return await this.#claim((options) => selectRunnable(first, { ...options, names }), limit);
+    const size = this.#batchSize;
+    return await this.#claim(
+      (options) => selectBatches(first, { ...options, names }, size),
+      size === 1 ? limit : Math.min(limit, Math.floor(MAX_LEASED / size)),
+    );
   }
 
   /**
@@ -205,21 +218,21 @@ export class JobClaimer {
   }
 
   /**
-   * Leases more jobs of a name for the batch of one. Jobs of which an attempt has begun before are no part of it.
+   * Leases the jobs that are missing in a batch.
    *
-   * @param leased The first job of the batch.
-   * @param limit Maximum number of further jobs.
+   * @param call The first job of the batch.
+   * @param batchSize Jobs of a batch.
+   * @returns All jobs of the batch; only those of the call if no others can be leased.
    */
-  async claimBatch(
-    { name, shard, group, isFirst }: LeasedJob,
-    limit: number,
-  ): Promise<LeasedJob[]> {
-    if (limit === 0 || group !== null || !isFirst) return [];
+  async fillBatch({ jobs, isWhole }: JobCall, batchSize: number): Promise<readonly LeasedJob[]> {
+    const [{ name, shard }] = jobs;
+    if (isWhole || batchSize === 1 || !mayJoin(jobs[0])) return jobs;
     const first = Math.max(0, Math.min(shard, JOB_SHARDS - 1));
-    return await this.#claim(({ names, ...options }) => {
+    const others = await this.#claim(({ names, ...options }) => {
       const only = names.filter((sought) => sought.name === name);
-      return selectRunnable(first, { ...options, names: only, withGroups: false, isFresh: true });
-    }, limit);
+      return selectJoining(first, { ...options, names: only });
+    }, batchSize - jobs.length).catch(() => []);
+    return [...jobs, ...others];
   }
 
   /**
@@ -247,7 +260,7 @@ export class JobClaimer {
     const left = new Set(this.#free.length > 0 ? ids : []);
     const limited = new Set(this.hasLimits ? ids : []);
     const ran = new Set<string>();
-    const claimNext: NextJobs = async (getLimit) => {
+    const claimNext = async (getLimit: Parameters<NextJobs>[0]): Promise<LeasedJob[]> => {
       while (left.size > 0) {
         const batch = [...left].slice(0, MAX_IDS);
         const limit = getLimit();
@@ -275,7 +288,7 @@ export class JobClaimer {
       );
       return await this.claimLimited(getLimit(true), new Set(next.map(({ jobName }) => jobName)));
     };
-    return claimNext;
+    return async (getLimit) => toCalls(await claimNext(getLimit));
   }
 
   /** Leases jobs by their ids, and returns those that wait for their limit. */
@@ -368,6 +381,29 @@ function findName(names: readonly LimitedName[], name: string): LimitedName {
   return names.find((each) => each.name === name)!;
 }
 
+/** The order in which leased jobs begin: a statement returns them in any order. */
+function compareOrder(a: LeasedJob, b: LeasedJob): number {
+  return a.shard - b.shard || b.waitedMs - a.waitedMs;
+}
+
+/** Checks whether a job may be one of a batch. */
+function mayJoin({ group, isFirst }: LeasedJob): boolean {
+  return group === null && isFirst;
+}
+
+/** Divides jobs into calls: whole batches, or with a size of 1 the first jobs of them. */
+function toCalls(found: readonly LeasedJob[], batchSize = 1): JobCall[] {
+  const isWhole = batchSize > 1;
+  const calls: JobCall[] = [];
+  let batch: LeasedJob[] = [];
+  for (const job of found.toSorted(compareOrder)) {
+    if (!isWhole || !mayJoin(job)) calls.push({ jobs: [job], isWhole });
+    else if (batch.push(job) === 1) calls.push({ jobs: batch, isWhole });
+    else if (batch.length === batchSize) batch = [];
+  }
+  return calls;
+}
+
 /** Begins a list at an item by chance. */
 function rotate<T>(all: readonly T[], random: () => number): T[] {
   const at = Math.floor(random() * all.length);
@@ -394,7 +430,7 @@ export function buildLater(
   clock: Clock | undefined,
 ): PlainSql {
   return sql`update "trellis_jobs" set "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds))}
-  where "id" in (${listIds(ids)}) and "state" = 'queued' and "due_at" <= ${
+  where "id" = any(${sqlIds(ids)}) and "state" = 'queued' and "due_at" <= ${
     sqlIn(clock, getDueSeconds(0))
   } returning "id", "name", "group_key", "correlation_id"`;
 }

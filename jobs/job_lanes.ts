@@ -1,5 +1,5 @@
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
-import type { LeasedJob } from "./claim.ts";
+import type { JobCall } from "./claim.ts";
 import type { AttemptOutcome } from "./end_attempt.ts";
 import type { JobClaimer, NextJobs } from "./job_claimer.ts";
 import type { JobRunner } from "./job_runner.ts";
@@ -26,7 +26,7 @@ export interface LaneOptions {
     "run" | "release" | "flush" | "rest" | "getBatchSize" | "hasLimit" | "mayWait"
   >;
   /** Leases jobs ahead, and those of groups and batches. */
-  readonly claimer: Pick<JobClaimer, "claimDue" | "claimGroup" | "claimBatch" | "hasLimits">;
+  readonly claimer: Pick<JobClaimer, "claimDue" | "claimGroup" | "fillBatch" | "hasLimits">;
   /** Number of lanes. */
   readonly concurrency: number;
   /** Checks whether another job may begin. */
@@ -50,15 +50,15 @@ const AHEAD_MS = 100;
  * can begin it: a job that waits behind a slow one is free for other workers, and one that ends its
  * process costs no other job an attempt.
  *
- * While jobs are fast, one more is leased ahead for each lane, so that few statements lease many, and no lane waits for
- * a statement. That is a job of which no attempt has begun, so that the end of a process costs it one attempt at most; it
+ * While jobs are fast, one more, or one more batch, is leased ahead for each lane, so that few statements lease many, and no
+ * lane waits for a statement. That is a job of which no attempt has begun, so that the end of a process costs it one attempt at most; it
  * is given back if it cannot begin soon.
  */
 export class JobLanes {
   readonly #options: LaneOptions;
   readonly #counts: JobCounts = { done: 0, retried: 0, dead: 0, lost: 0 };
   /** Jobs for the lanes that wait for them. */
-  readonly #buffer: LeasedJob[] = [];
+  readonly #buffer: JobCall[] = [];
   #filling: Promise<void> | undefined;
   #isEmpty = false;
   /** True if the last look found as many jobs as it may lease. */
@@ -101,14 +101,12 @@ export class JobLanes {
 
   async #runLane(): Promise<void> {
     const { runner, claimer } = this.#options;
-    for (let leased = await this.#take(); leased !== undefined; leased = await this.#take()) {
+    for (let call = await this.#take(); call !== undefined; call = await this.#take()) {
       this.#fillAhead();
-      // without others it runs alone
-      const more = await claimer.claimBatch(leased, runner.getBatchSize(leased) - 1).catch(
-        () => [],
-      );
+      const [leased] = call.jobs;
+      const jobs = await claimer.fillBatch(call, runner.getBatchSize(leased));
       const startedMs = performance.now();
-      const { outcomes } = await runner.run([leased, ...more]);
+      const { outcomes } = await runner.run(jobs);
       const recording = this.#count(outcomes);
       const ms = performance.now() - startedMs;
       this.#isFast = ms < Math.min(FAST_MS * outcomes.length, FAST_BATCH_MS);
@@ -122,7 +120,8 @@ export class JobLanes {
       if (!isFree && claimer.hasLimits) this.#options.onPlaceFree();
       if (group !== null && this.#canStart()) {
         // the next look finds it, too, and reports what fails then
-        this.#buffer.push(...await claimer.claimGroup(group).catch(() => []));
+        const next = await claimer.claimGroup(group).catch(() => []);
+        this.#buffer.push(...next.map((job) => ({ jobs: [job], isWhole: true })));
       }
     }
   }
@@ -140,15 +139,15 @@ export class JobLanes {
     );
   }
 
-  /** Returns the next job for a lane. */
-  async #take(): Promise<LeasedJob | undefined> {
+  /** Returns the next job, or batch, for a lane. */
+  async #take(): Promise<JobCall | undefined> {
     this.#idle++;
     try {
       while (this.#canStart()) {
         // a job that blocks the process also delays the timer
         if (performance.now() > this.#giveBackMs) this.#giveBack();
-        const leased = this.#buffer.shift();
-        if (leased !== undefined || this.#isEmpty) return leased;
+        const call = this.#buffer.shift();
+        if (call !== undefined || this.#isEmpty) return call;
         await (this.#filling ?? this.#startFill(this.#fill()));
       }
       return undefined;
@@ -161,7 +160,7 @@ export class JobLanes {
     return this.#filling = fill.finally(() => this.#filling = undefined);
   }
 
-  /** Leases a job for each lane that waits, with one statement; also one ahead for each lane if jobs are fast. */
+  /** Leases a job, or a batch, for each lane that waits, with one statement; also one ahead for each lane if jobs are fast. */
   async #fill(): Promise<void> {
     this.#hasEnded = false;
     const isAhead = this.#isFast && this.#options.mayLeaseAhead && --this.#fillsWithoutAhead < 0;
@@ -194,8 +193,8 @@ export class JobLanes {
       return this.#idle + ahead;
     });
     this.#hasMore = found.length >= most;
-    const atOnce = found.filter((leased) => !runner.mayWait(leased));
-    const waiting = found.filter((leased) => runner.mayWait(leased));
+    const atOnce = found.filter(({ jobs }) => !runner.mayWait(jobs[0]));
+    const waiting = found.filter(({ jobs }) => runner.mayWait(jobs[0]));
     const tooMany = atOnce.splice(this.#idle);
     if (tooMany.length > 0) this.#fillsWithoutAhead = FILLS_WITHOUT_AHEAD;
     this.#release(tooMany);
@@ -220,7 +219,8 @@ export class JobLanes {
     this.#release(this.#buffer.splice(0));
   }
 
-  #release(leased: readonly LeasedJob[]): void {
+  #release(calls: readonly JobCall[]): void {
+    const leased = calls.flatMap(({ jobs }) => jobs);
     if (leased.length > 0) this.#track(this.#options.runner.release(leased));
   }
 

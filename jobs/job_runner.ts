@@ -1,6 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql } from "../database/session/run_sql.ts";
 import { log } from "../observability/logger.ts";
 import type { LeasedJob } from "./claim.ts";
@@ -9,6 +10,7 @@ import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
 import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
 import { isKeyedId } from "./job_row.ts";
+import { MAX_LEASED } from "./job_sql.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { LeaseWatch } from "./lease_watch.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
@@ -155,9 +157,15 @@ export class JobRunner {
    * @param leased The jobs.
    */
   async release(leased: readonly LeasedJob[]): Promise<void> {
-    if (leased.length === 0) return;
     const db = await this.#options.getDb();
-    for (const job of leased) await runSql(db, buildRelease(job, this.#options.clock));
+    for (const fence of new Set(leased.map((job) => job.fence))) {
+      const all = leased.filter((job) => job.fence === fence).map(({ id }) => id);
+      for (let at = 0; at < all.length; at += MAX_LEASED) {
+        const ids = all.slice(at, at + MAX_LEASED);
+        const statement = buildRelease({ ids, fence }, this.#options.clock);
+        await withDistSqlRetry(async () => await runSql(db, statement), { idempotent: true });
+      }
+    }
   }
 }
 

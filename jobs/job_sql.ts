@@ -1,6 +1,6 @@
 import type { Clock } from "../core/async/clock.ts";
 import { formatArray } from "../database/session/array_literal.ts";
-import { PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import { type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
@@ -24,27 +24,30 @@ const MAX_TEXT_LIMIT = 32;
 
 /**
  * Returns a maximum number of rows as SQL. PostgreSQL plans a prepared statement each time if it does not know that the
- * number is small. A large one is a parameter, because each text is prepared and kept.
+ * number is small, or if it knows a parameter. Each text is prepared and kept, so that a large one is a parameter.
  */
 export function sqlLimit(limit: number): PlainSql {
-  return limit <= MAX_TEXT_LIMIT ? rawSql(String(limit)) : sql`${limit}::bigint`;
+  return limit <= MAX_TEXT_LIMIT ? rawSql(String(limit)) : sql`(select ${limit}::bigint)`;
 }
 
-/** Numbers of ids in one statement; a shorter list repeats its last id. */
-const BATCHES = [1, 8, 32, 100];
+/** Returns a maximum number of rows as text: the limit, or of a large one the next power of two. */
+export function sqlBound(limit: number): PlainSql {
+  return rawSql(String(limit <= MAX_TEXT_LIMIT ? limit : 2 ** Math.ceil(Math.log2(limit))));
+}
 
-/** Largest list of {@link listIds}. */
+/** Ids of one statement. */
 export const MAX_IDS = 100;
 
+/** Jobs that one statement leases or gives back, if they are more than a job for each lane: far below the 3,000 rows of the distributed provider. */
+export const MAX_LEASED = 1000;
+
 /**
- * Builds a list of ids. It has one of few lengths, because each text of a statement is prepared and kept.
+ * Returns ids as the argument of `any`. PostgreSQL makes one plan for all of them, because a query hides their number.
  *
- * @param ids 1 to {@link MAX_IDS} ids.
+ * @param ids The ids.
  */
-export function listIds(ids: readonly string[]): PlainSql {
-  const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_IDS;
-  const padded = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
-  return new PlainSql(["", ...Array(size - 1).fill("::uuid, "), "::uuid"], padded);
+export function sqlIds(ids: readonly string[]): PlainSql {
+  return sql`(select ${`{${ids.join()}}`}::text)::uuid[]`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";
 import type { JobLease } from "./finish.ts";
 import { JobCancelledError, JobLeaseLostError } from "./job_errors.ts";
-import { listIds, MAX_IDS } from "./job_sql.ts";
+import { MAX_IDS, sqlIds } from "./job_sql.ts";
 
 /** Time between two looks at the jobs that run, and the shortest duration of a job that is looked at. */
 const WATCH_MS = 5000;
@@ -29,7 +29,7 @@ interface StateRow extends Record<string, unknown> {
  * @param ids At most {@link MAX_IDS} ids.
  */
 export function buildLook(ids: readonly string[]): PlainSql {
-  return sql`select "id", "state", "fence" from "trellis_jobs" where "id" in (${listIds(ids)})`;
+  return sql`select "id", "state", "fence" from "trellis_jobs" where "id" = any(${sqlIds(ids)})`;
 }
 
 /**

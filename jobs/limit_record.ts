@@ -3,7 +3,7 @@ import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { runSql, runSqlRows, type SqlClient } from "../database/session/run_sql.ts";
 import type { JobRateOptions } from "./job_options.ts";
-import { listIds, sqlArray, sqlIn, sqlNow } from "./job_sql.ts";
+import { sqlArray, sqlIds, sqlIn, sqlNow } from "./job_sql.ts";
 
 /** Attempts that began: the time of the last one in milliseconds since 1970, and their number. */
 export type Start = readonly [lastMs: number, count: number];
@@ -126,7 +126,7 @@ export async function countByKey(
     db,
     sql`select j."limit_key", l."payload" from "trellis_jobs" j
     left join "trellis_jobs" l on l."id" = ${getKeyRowId(sql`j."limit_key"`)}
-    where j."id" in (${listIds(ids)})`,
+    where j."id" = any(${sqlIds(ids)})`,
   );
   const periodMs = rate.periodSeconds * 1000;
   const all = rows.map(({ payload }) => {

@@ -21,7 +21,7 @@ import {
 import type { AnyJob } from "./define_job.ts";
 import type { JobLimitOptions } from "./job_options.ts";
 import { FIRST_READY_SHARD, getLimitId, getNameKey, LIMITED_SHARDS, SHARDS } from "./job_row.ts";
-import { listIds, MAX_IDS, sqlArray, sqlNow } from "./job_sql.ts";
+import { MAX_IDS, sqlArray, sqlIds, sqlNow } from "./job_sql.ts";
 import {
   addStarts,
   buildHold,
@@ -182,7 +182,7 @@ export function selectLimited(
   { limit, clock, nowMs, withGroups, ids, from, before }: LimitedClaim,
 ): PlainSql {
   const ofName = sql`j."name" = ${name} and ${READY}`;
-  const only = ids === undefined ? sql`` : sql`and j."id" in (${listIds(ids)})`;
+  const only = ids === undefined ? sql`` : sql`and j."id" = any(${sqlIds(ids)})`;
   const keys = ids === undefined
     ? before
       ? listKeys(name, sql``, sql`and j."limit_key" < ${from}::uuid`)

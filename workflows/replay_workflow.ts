@@ -47,7 +47,7 @@ export async function replayWorkflow(
     definition,
     row,
     entries: await readEntries(client, id),
-    due: undefined,
+    timer: {},
     db: undefined,
     clock,
     signal: NEVER,

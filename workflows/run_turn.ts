@@ -81,9 +81,9 @@ export function createTurnRunner(
   return {
     async runLeased(attempt): Promise<void> {
       const job = await openJob(attempt, attempt.params.payload as TurnPayload);
-      const { timer, remove } = job.payload;
-      if (timer !== undefined) return await enqueueTurn(job, timer);
-      if (remove === true) return await removeWorkflow(job);
+      const { payload } = job;
+      if (payload.timer !== undefined) return await enqueueTurn(job);
+      if (payload.remove === true) return await removeWorkflow(job);
       const row = await readRunning(job);
       if (row === undefined) return;
       const { version } = definition;
@@ -132,7 +132,7 @@ async function runWorkflow(
       definition,
       row,
       entries,
-      due: payload.due,
+      timer: payload,
       db,
       clock,
       signal: params.signal,
@@ -198,9 +198,9 @@ async function write(
 }
 
 /** Timers belong to no group: a job that waits would hold back the turns after it. */
-async function enqueueTurn(job: TurnJob, timer: string): Promise<void> {
-  const { definition, payload } = job;
-  const turn = await createTurnJob(definition.name, { id: payload.id, due: timer });
+async function enqueueTurn(job: TurnJob): Promise<void> {
+  const { timer: due, ...payload } = job.payload;
+  const turn = await createTurnJob(job.definition.name, { ...payload, due });
   await write(job, async (tx) => {
     await job.end(tx);
     await insertJobs(tx, [turn]);

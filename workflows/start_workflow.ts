@@ -27,6 +27,8 @@ export interface TurnPayload {
   readonly timer?: string;
   /** The turn may end the wait of this entry, regardless of the clock. */
   readonly due?: string;
+  /** Time for which the timer was set, in epoch milliseconds: it ends no later wait. Those of earlier releases have none. */
+  readonly wakeMs?: number;
   /** Removes the workflow. */
   readonly remove?: boolean;
 }

@@ -11,7 +11,7 @@ import {
   writeEntries,
 } from "./journal.ts";
 import type { Scope } from "./scope.ts";
-import { createTurnJob, type NewWorkflow } from "./start_workflow.ts";
+import { createTurnJob, type NewWorkflow, type TurnPayload } from "./start_workflow.ts";
 import { WorkflowCodeError } from "./workflow_errors.ts";
 
 /** What a turn reads. */
@@ -20,8 +20,8 @@ export interface TurnRows {
   readonly row: WorkflowRow;
   /** The entries, oldest first. */
   readonly entries: readonly Entry[];
-  /** The entry whose time has come. */
-  readonly due: string | undefined;
+  /** The timer that has come: its entry and its time. */
+  readonly timer: Pick<TurnPayload, "due" | "wakeMs">;
   /** The client; none for a replay, which runs no step. */
   readonly db: DrizzleClient | undefined;
   /** Clock of a test. */
@@ -128,7 +128,9 @@ export class TurnRecord {
 
   /** Checks whether the time of an entry has come. */
   isDue({ key, wakeMs }: Entry): boolean {
-    return key === this.rows.due || wakeMs !== null && wakeMs <= this.now();
+    const { timer } = this.rows;
+    const hasCome = key === timer.due && (timer.wakeMs ?? wakeMs) === wakeMs;
+    return hasCome || wakeMs !== null && wakeMs <= this.now();
   }
 
   /** Records what waits for a later turn, and the job that wakes the workflow then. */
@@ -138,7 +140,7 @@ export class TurnRecord {
     if (wakeMs !== null) {
       const delaySeconds = Math.max(0, wakeMs - this.now()) / 1000;
       const options = { delaySeconds, key: timerKey(id, entry) };
-      this.timers.push(await createTurnJob(name, { id, timer: key }, options));
+      this.timers.push(await createTurnJob(name, { id, timer: key, wakeMs }, options));
     }
     this.pending.push(entry);
   }

@@ -78,6 +78,8 @@ export async function openOurs(url: string, { finished, waiting }: Fill): Promis
     connectionString: url,
     instrument: false,
     maxConnections: CONNECTIONS,
+    // that of node-postgres, which the peers use; without it all connections stay open
+    idleTimeout: 10,
   };
   const db = await getDrizzleClient(config);
   for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {

@@ -36,7 +36,9 @@ import { buildAdvance, buildRemovePositions, hasPosition } from "../../jobs/chan
 import {
   buildClaim,
   seekName,
+  selectBatches,
   selectByIds,
+  selectJoining,
   selectNextOfGroup,
   selectRunnable,
 } from "../../jobs/claim.ts";
@@ -178,7 +180,8 @@ const claimJobs: Work = async (tx) => {
   const jobs = [{ jobName: "job", settings: { timeoutMs: 1000 } } as AnyJob];
   const selects = [
     selectRunnable(0, options),
-    selectRunnable(0, { ...options, withGroups: false, isFresh: true }),
+    selectJoining(0, options),
+    selectBatches(0, options, 2),
     selectByIds([ID], options),
     selectNextOfGroup("group", options),
   ];
@@ -192,7 +195,7 @@ const endJobs: Work = (tx) =>
     buildRetry(LEASE, { delaySeconds: 1, error: "", isFree: false }, undefined),
     buildRetry(LEASE, { delaySeconds: 1, error: "", isFree: true }, undefined),
     buildDead(LEASE, "", undefined),
-    buildRelease(LEASE, undefined),
+    buildRelease({ ids: [ID], fence: 1 }, undefined),
     buildResult(ID, "null"),
     buildProgress(LEASE, 0),
     buildLook([ID]),

@@ -40,11 +40,24 @@ Deno.test("jobs run exactly once on the distributed provider, with workers that 
         await add.enqueueMany(tx, Array.from({ length: 60 }, (_, n) => n));
         await step.enqueueMany(tx, [100, 101, 102], { group: "g" });
       });
+      const many = defineJob({
+        name: "many",
+        schema: z.number(),
+        transaction: true,
+        batchSize: 10,
+      })(
+        async ({ jobs, tx }) => {
+          for (const { payload } of jobs) {
+            await tx.execute(sql`insert into applied values (${crypto.randomUUID()}, ${payload})`);
+          }
+        },
+      );
+      await many.enqueueMany(db, Array.from({ length: 45 }, (_, n) => 200 + n));
       const restore = configureJobs({ delivery: createNotifyDelivery() });
       await assertRejects(() => add.enqueue(db, 1), ConfigurationError, "NOTIFY");
       restore();
-      const workers = [1, 2, 3, 4].map(() =>
-        createJobWorker({ getDb: () => db, jobs: [add, step], concurrency: 2, ...QUIET })
+      const workers = [[add, step], [add, step], [many], [add, step], [many]].map((jobs) =>
+        createJobWorker({ getDb: () => db, jobs, concurrency: 2, ...QUIET })
       );
       for (let round = 0; round < 20; round++) {
         await Promise.all(workers.map((worker) => worker.runDue()));
@@ -58,6 +71,7 @@ Deno.test("jobs run exactly once on the distributed provider, with workers that 
         100,
         101,
         102,
+        ...Array.from({ length: 45 }, (_, n) => 200 + n),
       ]);
     } finally {
       await closeDrizzleClient(config);

@@ -46,7 +46,7 @@ function createWorld({ lanes = LANES, onRun = (_id: string) => {}, onClaim = () 
     // a lane that took a job begins it at once
     setTimeout(() => busy[at] = running);
     await turn();
-    return ids.map(createLeased);
+    return ids.map((id) => ({ jobs: [createLeased(id)], isWhole: true }));
   };
   return {
     queued,
@@ -60,7 +60,7 @@ function createWorld({ lanes = LANES, onRun = (_id: string) => {}, onClaim = () 
       claimer: {
         claimDue,
         claimGroup: () => Promise.resolve([]),
-        claimBatch: () => Promise.resolve([]),
+        fillBatch: ({ jobs }) => Promise.resolve(jobs),
         hasLimits: false,
       },
       runner: {

@@ -30,16 +30,19 @@ const KEYS = 7;
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 const getDb = () => getDrizzleClient(config);
 
-/** Applies an order in the transaction that ends the job. */
+/** Applies several orders in the transaction that ends their jobs. */
 export const apply = defineJob({
   name: "apply",
   schema: z.object({ order: z.uuid() }),
   transaction: true,
   timeoutSeconds: 20,
-})(async ({ payload, tx }) => {
-  await tx.execute(
-    sql`insert into applied values (${crypto.randomUUID()}::uuid, ${payload.order}::uuid)`,
-  );
+  batchSize: 5,
+})(async ({ jobs, tx }) => {
+  for (const { payload } of jobs) {
+    await tx.execute(
+      sql`insert into applied values (${crypto.randomUUID()}::uuid, ${payload.order}::uuid)`,
+    );
+  }
 });
 
 const Entry = z.object({ order: z.uuid(), group: z.string(), at: z.number() });
@@ -122,6 +125,8 @@ async function enqueueOrders(count: number): Promise<void> {
 if (import.meta.main) {
   const jobs = [apply, notify, list, ...indexes];
   const worker = createJobWorker({ getDb, jobs, concurrency: 2, ...QUIET });
+  // a worker of one job leases whole batches
+  const batches = createJobWorker({ getDb, jobs: [apply], concurrency: 2, ...QUIET });
   // a queue that loses everything: the relay's hand-over is all that remains
   const relay = defineJobRelayHandler({ getDb, ...QUIET });
   await enqueueOrders(Math.ceil(Number(orders) / 2));
@@ -134,8 +139,12 @@ if (import.meta.main) {
   await relay(createScheduleEvent(), createLambdaContext());
   configureJobs({});
   // keys change while their jobs run
-  await Promise.all([worker.runDue(), enqueueOrders(Math.floor(Number(orders) / 2))]);
-  await worker.runDue();
+  await Promise.all([
+    worker.runDue(),
+    batches.runDue(),
+    enqueueOrders(Math.floor(Number(orders) / 2)),
+  ]);
+  await Promise.all([batches.runDue(), worker.runDue()]);
   await closeDrizzleClient(config);
   // deno-lint-ignore no-console -- tells the test that nothing is left to kill
   console.log("done");

@@ -16,9 +16,10 @@ import {
   buildClaim,
   type ClaimOptions,
   seekName,
+  selectBatches,
   selectByIds,
+  selectJoining,
   selectNextOfGroup,
-  selectRunnable,
 } from "../../jobs/claim.ts";
 import { defineJob } from "../../jobs/define_job.ts";
 import { buildInsert } from "../../jobs/enqueue.ts";
@@ -64,7 +65,8 @@ async function fillTable(db: DrizzleClient): Promise<void> {
       `insert into trellis_jobs (id, name, payload, state, shard, group_key, position, enqueued_at, run_at,
         due_at, attempts, fence, finished_at, limit_key)
       select gen_random_uuid(), '${name}', '1', '${state}', ${shard}, ${group}, n, now(),
-        now() - interval '1 minute', ${dueAt}, 1, 1, ${isFinished ? "now()" : "null"}, ${key}
+        now() - interval '1 minute', ${dueAt}, ${state === "queued" ? 0 : 1}, 1,
+        ${isFinished ? "now()" : "null"}, ${key}
       from generate_series(1, ${count}) n`,
     ));
   }
@@ -91,6 +93,7 @@ async function fillTable(db: DrizzleClient): Promise<void> {
 /** Node of `EXPLAIN (ANALYZE, FORMAT JSON)`, as far as it is read here. */
 interface PlanNode {
   readonly "Node Type": string;
+  readonly "Parent Relationship"?: string;
   readonly "Relation Name"?: string;
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
@@ -129,11 +132,13 @@ async function explain(
     0,
   );
   // a statement that writes is about the rows of the node below
-  const source = plan!["Node Type"] === "ModifyTable" ? plan!.Plans![0] : plan!;
+  const source = plan!["Node Type"] === "ModifyTable"
+    ? plan!.Plans!.find((node) => node["Parent Relationship"] === "Outer")
+    : plan;
   return {
     types: [...new Set(scans.map((node) => node["Node Type"]))],
     read,
-    returned: source["Actual Rows"],
+    returned: source!["Actual Rows"],
   };
 }
 
@@ -158,8 +163,8 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
   const claim: ClaimOptions = { names, limit: 10, clock: undefined, withGroups: true };
   const worker = { jobs, clock: undefined };
   /** Leases due jobs. */
-  const lease = (first: number, options: Partial<ClaimOptions> = {}) =>
-    buildClaim(selectRunnable(first, { ...claim, ...options }), worker);
+  const lease = (first: number, options: Partial<ClaimOptions> = {}, batchSize = 1) =>
+    buildClaim(selectBatches(first, { ...claim, ...options }, batchSize), worker);
   const past = createFakeClock({ nowMs: 0 });
   const take = { limit: 200, graceSeconds: 60, clock: undefined };
   const running = await findIds(db, "state = 'running'");
@@ -173,6 +178,12 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
     ["leasing due jobs", lease(0, { withGroups: false }), 10],
     ["leasing one due job", lease(5, { limit: 1 }), 1],
     ["leasing when no job is due", lease(0, { clock: past }), 0],
+    ["leasing whole batches", lease(0, { limit: 4 }, 20), 80],
+    [
+      "leasing jobs that join one",
+      buildClaim(selectJoining(3, { ...claim, limit: 50 }), worker),
+      50,
+    ],
     [
       "leasing the few jobs of a name beside many of another",
       lease(0, { names: [ofFew] }),
@@ -190,7 +201,7 @@ async function checkPlans(test: Deno.TestContext, config: DatabaseConfig): Promi
     ],
     ["ending an attempt", buildRetry(held, { delaySeconds: 1, error: "error" }, undefined), 1],
     ["ending the last attempt", buildDead(held, "error", undefined), 1],
-    ["giving a job back", buildRelease(held, undefined), 1],
+    ["giving jobs back", buildRelease({ ids: running, fence: 1 }, undefined), 20],
     [
       "adding jobs",
       buildInsert(inserted, { clock: undefined, mayExist: true }),

@@ -8,19 +8,23 @@ import {
 import * as z from "zod";
 import { executeRows, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { ConfigurationError, ValidationError } from "../../errors/mod.ts";
+import {
+  CommitOutcomeUnknownError,
+  ConfigurationError,
+  ValidationError,
+} from "../../errors/mod.ts";
 import {
   configureJobs,
   createJobWorker,
   defineJob,
   defineJobRelayHandler,
   type EnqueueOptions,
-  type JobCounts,
   pauseJobs,
   PermanentJobError,
   resumeJobs,
 } from "../../jobs/mod.ts";
 import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../testing/mod.ts";
+import type { JobClient } from "../../jobs/enqueue.ts";
 import { runRelay } from "../../jobs/relay.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
@@ -93,6 +97,21 @@ Deno.test("enqueue() adds one job for a key, and returns its id each time", asyn
       await other.enqueue(tx, { noteId: "n1" }, { key: "n1" });
     });
     assertEquals((await listRows(db)).map(({ name }) => name), ["index", "other"]);
+  });
+});
+
+Deno.test("enqueue() outside of a transaction adds a job once, also if the first insert got no answer", async () => {
+  await withJobs(async (db) => {
+    let sent = 0;
+    const client: JobClient = {
+      async execute(query) {
+        await db.execute(query);
+        if (++sent === 1) throw new CommitOutcomeUnknownError();
+      },
+    };
+    const job = defineJob({ name: "index", schema: z.number() })(() => {});
+    const id = await job.enqueue(client, 1);
+    assertEquals([sent, (await listRows(db)).map((row) => row.id)], [2, [id]]);
   });
 });
 
@@ -340,66 +359,6 @@ Deno.test("pauseJobs() holds back the jobs of a name, for workers and relays, un
     assertEquals(delivered.toSorted(), ids.slice(0, 2).toSorted());
     assertEquals((await worker.runIds(delivered)).done, 2);
     assertEquals((await listRows(db)).length, 3);
-  });
-});
-
-Deno.test("a handler of batches gets jobs together, and each alone after a failure", async () => {
-  await withJobs(async (db) => {
-    await db.execute(sql`create table applied (n int)`);
-    const calls: (readonly number[])[] = [];
-    const clock = createFakeClock();
-    const restore = configureJobs({ clock });
-    const options = { schema: z.number(), retry: { maxAttempts: 2, baseDelaySeconds: 0 } };
-    const plain = defineJob({ ...options, name: "plain", batchSize: 3 })(({ jobs }) => {
-      calls.push(jobs.map(({ attempt }) => attempt));
-      if (jobs.some(({ payload }) => payload === 1)) throw new Error("one of them fails");
-    });
-    const exact = defineJob({ ...options, name: "exact", batchSize: 100, transaction: true })(
-      async ({ jobs, tx }) => {
-        for (const { payload } of jobs) {
-          await tx.execute(sql`insert into applied values (${payload})`);
-        }
-        if (jobs.length > 1) throw new Error("rolled back");
-      },
-    );
-    const worker = createJobWorker({ getDb: () => db, jobs: [plain, exact], clock, ...QUIET });
-    await plain.enqueueMany(db, [0, 0, 0, 0, 0, 0, 0]);
-    assertEquals((await worker.runDue()).done, 7);
-    assertEquals(calls.map((call) => call.length), [3, 3, 1]);
-    calls.length = 0;
-    await plain.enqueueMany(db, [0, 1, 0]);
-    assertEquals(await worker.runDue(), { done: 2, retried: 3, dead: 1, lost: 0 });
-    assertEquals(calls, [[1, 1, 1], [2], [2], [2]]);
-    await exact.enqueueMany(db, [1, 2, 3]);
-    assertEquals(await worker.runDue(), { done: 3, retried: 3, dead: 0, lost: 0 });
-    const applied = await executeRows<{ n: number }>(db, sql`select n from applied order by n`);
-    assertEquals(applied.map(({ n }) => n), [1, 2, 3]);
-    restore();
-  });
-});
-
-Deno.test("a job of a batch that cannot run ends alone", async () => {
-  await withJobs(async (db) => {
-    const clock = createFakeClock();
-    const restore = configureJobs({ clock });
-    const old = defineJob({ name: "index", schema: z.any() })(() => {});
-    const job = defineJob({ name: "index", schema: z.number(), batchSize: 3 })(({ jobs }) => {
-      if (jobs.some(({ payload }) => payload === 2)) throw new PermanentJobError("rejected");
-    });
-    const worker = createJobWorker({ getDb: () => db, jobs: [job], clock, ...QUIET });
-    const counts: JobCounts[] = [];
-    for (const wrong of ["text", 2]) {
-      await old.enqueueMany(db, [1, wrong, 3]);
-      // a payload that does not fit counts after this time
-      await clock.advance(16 * 60_000);
-      counts.push(await worker.runDue());
-      await clock.advance(60_000);
-      counts.push(await worker.runDue());
-    }
-    restore();
-    const together = { done: 0, retried: 3, dead: 0, lost: 0 };
-    const alone = { done: 2, retried: 0, dead: 1, lost: 0 };
-    assertEquals(counts, [together, alone, together, alone]);
   });
 });
 

@@ -149,6 +149,43 @@ Deno.test("workflows", async (t) => {
     },
   );
 
+  await part("a timer that comes late starts no attempt before its time", async () => {
+    let calls = 0;
+    const failing = flow(({ step }) =>
+      step("fails", { retry: { baseDelaySeconds: 3600, maxDelaySeconds: 7200 } }, () => {
+        calls++;
+        throw new Error("down");
+      })
+    );
+    const id = await begin(world, failing);
+    await clock.advance(3600_000);
+    // a turn that a signal enqueued comes before the timer, and runs the second attempt
+    await signalWorkflow(db, id, "go");
+    const turns = await executeRows<{ id: string }>(
+      db,
+      sql`select id from trellis_jobs where state = 'queued' and payload not like '%timer%'`,
+    );
+    const options = { getDb: () => db, jobs: [failing.job], clock, metrics: false };
+    const worker = createJobWorker({ ...options, logging: { level: "SILENT" } });
+    assertEquals((await worker.runIds(turns.map((turn) => turn.id))).done, 1);
+    assertEquals(calls, 2);
+    assertEquals((await worker.runDue()).done, 2);
+    assertEquals(calls, 2);
+    await clock.advance(7200_000);
+    await worker.runDue();
+    assertEquals(calls, 3);
+    // its own timer may come before the clock of the database says so
+    const [{ payload }] = await executeRows<{ payload: string }>(
+      db,
+      sql`update trellis_jobs set run_at = ${new Date(clock.now()).toISOString()}::timestamptz,
+        due_at = ${new Date(clock.now()).toISOString()}::timestamptz
+        where state = 'queued' and payload like '%timer%' returning payload`,
+    );
+    assertEquals(JSON.parse(payload).id, id);
+    await worker.runDue();
+    assertEquals(calls, 4);
+  });
+
   await part(
     "waitFor() returns a signal that came before or after, or undefined in the end",
     async () => {
