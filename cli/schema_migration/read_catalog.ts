@@ -268,13 +268,8 @@ async function runCreated(transaction: Transaction, sql: string): Promise<void> 
   try {
     await transaction.exec(sql);
   } catch (cause) {
-    const { message } = cause as Error;
-    throw new ConfigurationError(
-      `PostgreSQL refuses a statement of the schema: ${message}\n${sql}`,
-      {
-        cause,
-      },
-    );
+    const refused = `PostgreSQL refuses a statement of the schema: ${(cause as Error).message}`;
+    throw new ConfigurationError(`${refused}\n${sql}`, { cause });
   }
 }
 
