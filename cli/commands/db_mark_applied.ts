@@ -4,6 +4,7 @@ import {
   type CommandResult,
   ExitCode,
 } from "../terminal/command.ts";
+import type { MarkAppliedResult } from "../../database/migrations/mark_applied.ts";
 import { migrationOptions } from "../database/database_options.ts";
 import { printFindings } from "../database/print_findings.ts";
 
@@ -18,13 +19,20 @@ export const dbMarkApplied: Command = {
   ],
   args: [{
     name: "tag",
-    description: "The name of the migration's file, with or without .sql.",
+    description: "The migration's file, with or without .sql.",
   }],
-  options: migrationOptions(),
+  options: [
+    { name: "earlier", description: "Also the files before it." },
+    ...migrationOptions(),
+  ],
   examples: [
     [
       "trellis db mark-applied 0003_add_notes",
       "the changes of migrations/0003_add_notes.sql already exist",
+    ],
+    [
+      "trellis db mark-applied 0042_tags --earlier",
+      "another tool has applied all files up to this one",
     ],
     [
       "trellis db mark-applied 0001_start --endpoint abc123.dsql.eu-central-1.on.aws",
@@ -40,22 +48,35 @@ export const dbMarkApplied: Command = {
 };
 
 async function run(context: CommandContext): Promise<CommandResult> {
-  const { args: [tag], output } = context;
-  const [{ findMigrations }, { markMigrationApplied }, { withDatabase }] = await Promise.all([
-    import("../database/migration_target.ts"),
-    import("../../database/migrations/mark_applied.ts"),
-    import("../database/reaching.ts"),
-  ]);
+  const { args: [tag], options, output } = context;
+  const [{ findMigrations }, { readMigrationFolder }, { markMigrationApplied }, { withDatabase }] =
+    await Promise.all([
+      import("../database/migration_target.ts"),
+      import("../../database/migrations/folder.ts"),
+      import("../../database/migrations/mark_applied.ts"),
+      import("../database/reaching.ts"),
+    ]);
   const { target, label, folder } = await findMigrations(context);
   const database = { config: target.database, label };
-  const marked = await withDatabase(database, () => markMigrationApplied({ ...target, tag }));
-  printFindings(output, marked.findings, folder);
-  output.line(
-    `${output.bold(label)}: ${marked.tag} ${
-      marked.alreadyApplied
-        ? "was already applied; nothing was written"
-        : output.green("is marked as applied")
-    }`,
+  const tags = readMigrationFolder(target.migrationsFolder).files.map((file) => file.tag);
+  const at = tags.indexOf(tag.replace(/\.sql$/, ""));
+  const isEarlier = options.earlier === true && at > 0;
+  const marked: MarkAppliedResult[] = [];
+  for (const each of isEarlier ? tags.slice(0, at + 1) : [tag]) {
+    const result = await withDatabase(
+      database,
+      () => markMigrationApplied({ ...target, tag: each }),
+    );
+    marked.push(result);
+    const what = result.alreadyApplied
+      ? "was already applied; nothing was written"
+      : output.green("is marked as applied");
+    output.line(`${output.bold(label)}: ${result.tag} ${what}`);
+  }
+  const { findings, ...last } = marked.at(-1)!;
+  printFindings(output, findings, folder);
+  const earlier = marked.slice(0, -1).filter((each) => !each.alreadyApplied).map((each) =>
+    each.tag
   );
-  return { exitCode: ExitCode.Done, database: label, ...marked };
+  return { exitCode: ExitCode.Done, database: label, ...last, earlier, findings };
 }

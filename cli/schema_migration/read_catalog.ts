@@ -1,4 +1,4 @@
-import type { PGlite } from "@electric-sql/pglite";
+import type { PGlite, Transaction } from "@electric-sql/pglite";
 import {
   type Catalog,
   type CatalogColumn,
@@ -246,18 +246,17 @@ export async function readSchemaCatalog(
   have: Catalog,
   created: readonly string[],
 ): Promise<Catalog> {
-  const skipped = have.schemas.map((name) => `CREATE SCHEMA ${quoteName(name)}`);
+  const present = new Set(have.schemas.map((name) => `CREATE SCHEMA ${quoteName(name)}`));
+  const statements = created.filter((sql) => !present.has(sql));
   let catalog: Catalog | undefined;
   await database.transaction(async (transaction) => {
-    for (const statement of listDrops(have)) await transaction.exec(statement);
-    for (const sql of created) {
-      if (skipped.includes(sql)) continue;
-      await transaction.exec(sql).catch((cause: Error) => {
-        throw new ConfigurationError(
-          `PostgreSQL refuses a statement of the schema: ${cause.message}\n${sql}`,
-          { cause },
-        );
-      });
+    await transaction.exec([...listRemovals(have), "SAVEPOINT removed"].join(";\n"));
+    try {
+      await transaction.exec(statements.join(";\n"));
+    } catch {
+      await transaction.exec("ROLLBACK TO removed");
+      // one by one, to name the statement that PostgreSQL refuses
+      for (const sql of statements) await runCreated(transaction, sql);
     }
     catalog = await readCatalog(transaction);
     await transaction.rollback();
@@ -265,13 +264,29 @@ export async function readSchemaCatalog(
   return catalog!;
 }
 
-/** Drops what a schema can declare. */
-function listDrops({ tables, views, sequences, enums }: Catalog): string[] {
+async function runCreated(transaction: Transaction, sql: string): Promise<void> {
+  try {
+    await transaction.exec(sql);
+  } catch (cause) {
+    const refused = `PostgreSQL refuses a statement of the schema: ${(cause as Error).message}`;
+    throw new ConfigurationError(`${refused}\n${sql}`, { cause });
+  }
+}
+
+/**
+ * Lists the statements that remove what a schema can declare. Tables are moved into schemas of their
+ * own, which takes a fifth of the time of dropping them.
+ */
+function listRemovals({ schemas, tables, views, sequences, enums }: Catalog): string[] {
   const drop = (kind: string, each: { schema: string; name: string }) =>
     `DROP ${kind} IF EXISTS ${qualify(each.schema, each.name)} CASCADE`;
+  const getAside = (schema: string) => quoteName(`__orm_kept_aside${schemas.indexOf(schema)}`);
   return [
     ...views.map((view) => drop(view.isMaterialized ? "MATERIALIZED VIEW" : "VIEW", view)),
-    ...tables.length === 0 ? [] : [`DROP TABLE ${tables.map(quoteTable).join(", ")} CASCADE`],
+    ...schemas.map((schema) => `CREATE SCHEMA ${getAside(schema)}`),
+    ...tables.map((table) =>
+      `ALTER TABLE ${quoteTable(table)} SET SCHEMA ${getAside(table.schema)}`
+    ),
     ...sequences.map((sequence) => drop("SEQUENCE", sequence)),
     ...enums.map((each) => drop("TYPE", each)),
   ];

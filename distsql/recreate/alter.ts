@@ -262,12 +262,15 @@ function addColumn(
     column.notNull = true;
     column.identity = { always: false, options: "" };
   }
-  // the sequence is created under the name of the work table
-  const { identity } = column;
-  const isNamed = identity !== undefined && /\bSEQUENCE\s+NAME\b/i.test(identity.options);
-  if (identity !== undefined && !isNamed) identity.name = deriveName(schema.name, name, "seq");
+  nameSequence(schema, column);
   schema.columns.push(column);
   pending.push(...readColumnConstraints(reader, definition));
+}
+
+/** Names the sequence of a new identity, which is created under the name of the work table. */
+function nameSequence(schema: TableSchema, { name, identity }: TableColumn): void {
+  if (identity === undefined || /\bSEQUENCE\s+NAME\b/i.test(identity.options)) return;
+  identity.name = deriveName(schema.name, name, "seq");
 }
 
 function assertParsed(
@@ -307,7 +310,11 @@ function alterColumn(table: TableChange, action: ActionOf<"alter_column">): void
   }
   const isKnown = change !== "other" &&
     (change !== "set_expression" || column.generated !== undefined);
-  if (isKnown) return changeColumn(column, reader, action);
+  if (isKnown) {
+    changeColumn(column, reader, action);
+    if (change === "add_identity") nameSequence(schema, column);
+    return;
+  }
   if (
     reader.is(end, "SET", "GENERATED") && column.identity !== undefined &&
     to === end + (reader.is(end + 2, "BY") ? 4 : 3)

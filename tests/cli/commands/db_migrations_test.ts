@@ -117,9 +117,15 @@ Deno.test(
       assertMatch((await run("db status")).stdout, /^0003_more +marked +\d{4}-/m);
       assertEquals((await run("db status", "--check")).exitCode, 0);
 
+      await write({ "0004_tags.sql": "SELECT 1", "0005_rest.sql": "SELECT 2" });
+      const both = await run("db mark-applied", "0005_rest", "--earlier", "--json");
+      const { tag, earlier } = JSON.parse(both.stdout);
+      assertEquals([tag, earlier], ["0005_rest", ["0004_tags"]], both.stderr);
+      assertMatch((await run("db status")).stdout, /^0004_tags +marked/m);
+
       await write({
         "0001_notes.sql": "CREATE TABLE notes (id bigint PRIMARY KEY);",
-        "0004_new.sql": "SELECT 1",
+        "0006_new.sql": "SELECT 1",
       });
       for (const line of ["db migrate", "db migrate --check", "db migrate --dry-run"]) {
         const drifted = await run(line);
@@ -141,7 +147,9 @@ Deno.test(
           "0001_notes drifted",
           "0002_title applied",
           "0003_more marked",
-          "0004_new pending",
+          "0004_tags marked",
+          "0005_rest marked",
+          "0006_new pending",
         ],
       );
     }, 'urlEnv: "APP_DB"').finally(() => postgres.stop());

@@ -14,6 +14,7 @@ import { compare } from "../../database/migrations/alter/differential.ts";
 import { compare as compareTranslated } from "../../database/migrations/enums/compare.ts";
 import { readRows, readTables } from "../../database/migrations/alter/catalog.ts";
 import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
+import "../../support/embedded_pool.ts";
 import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";

@@ -14,6 +14,7 @@ import { planDifference } from "../../../cli/schema_migration/plan_difference.ts
 import { runMigrationFolder, runMigrations } from "../../../database/migrations/run.ts";
 import { closeDrizzleClient } from "../../../database/mod.ts";
 import { migrateAndKeep, readDatabase } from "../database/rollback_lab.ts";
+import "../../support/embedded_pool.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { createRandom, type Random } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";

@@ -131,7 +131,7 @@ const CASES: AlterCase[] = [
     change: ({ columns }) =>
       Object.assign(columns[1], {
         notNull: true,
-        identity: { always: true, options: "START WITH 7 CACHE 1" },
+        identity: { always: true, options: "START WITH 7 CACHE 1", name: "notes_author_seq" },
       }),
   },
   { alter: "ALTER size DROP EXPRESSION", change: ({ columns }) => delete columns[3].generated },

@@ -48,6 +48,25 @@ async function probe(sql: postgres.Sql, statement: string): Promise<string> {
   return result;
 }
 
+/**
+ * Returns a query that sets the sequences back to where they are: a label that is refused takes a number of
+ * them on one side only.
+ */
+async function planReset(sql: postgres.Sql): Promise<string> {
+  const sequences = await sql.unsafe(
+    `SELECT format('%I.%I', schemaname, sequencename) AS name FROM pg_sequences
+      WHERE schemaname IN ('public', 'app')`,
+  );
+  const calls: string[] = [];
+  for (const { name } of sequences) {
+    const [{ last, called }] = await sql.unsafe(
+      `SELECT last_value::text AS last, is_called AS called FROM ${name}`,
+    );
+    calls.push(`setval('${name}', ${last}, ${called})`);
+  }
+  return `SELECT ${calls.join(", ")}`;
+}
+
 /** Inserts with each label in each column that is text or an enum, and with none. */
 async function getProbes(
   sql: postgres.Sql,
@@ -58,7 +77,6 @@ async function getProbes(
   const texts = columns.filter(({ text, name }) => text === true && name !== "id").map(({ name }) =>
     quote(String(name))
   );
-  // the default first: a value that is refused takes a number of the sequence on one side only
   const inserts = texts.flatMap((column) =>
     labels.map((label) =>
       `INSERT INTO ${table} (id, ${column}) VALUES ('30000', '${label}') RETURNING *`
@@ -91,6 +109,7 @@ export async function compare(
     JSON.stringify((await ours.unsafe(NAMES)).map(({ line }) => line)),
   );
   if (differences.length > 0) return differences;
+  const resets = [await planReset(native), await planReset(ours)];
   for (const { schema, name, kind } of left) {
     const path = `${quote(String(schema))}.${quote(String(name))}`;
     const select = `SELECT * FROM ${path}`;
@@ -98,6 +117,8 @@ export async function compare(
     if (kind !== "r") continue;
     for (const insert of await getProbes(native, path, labels)) {
       expect(insert, await probe(native, insert), await probe(ours, insert));
+      await native.unsafe(resets[0]);
+      await ours.unsafe(resets[1]);
     }
   }
   return differences;
