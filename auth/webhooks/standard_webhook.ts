@@ -1,4 +1,4 @@
-import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { HMAC_BYTES, type HmacSecret, verifyHmac } from "../../core/http/hmac.ts";
 import {
   CANONICAL_BASE64,
@@ -7,6 +7,7 @@ import {
   decodeBase64,
   decodeSignature,
   findHeader,
+  malformedHeader,
   readHeader,
   readPayload,
   readSecrets,
@@ -14,6 +15,7 @@ import {
   type WebhookHeaders,
   type WebhookPayload,
   type WebhookSecret,
+  wrongSignature,
 } from "./webhook_input.ts";
 
 /**
@@ -64,9 +66,9 @@ export async function validateStandardWebhook(
   const timestamp = readTimestamp(givenTime, timeName);
   const signatures = parseSignatures(readHeader(signature, signatureName), signatureName);
   // a full stop would allow moving bytes between id, timestamp and body of a signed message
-  if (id.includes(".")) throw new UnauthorizedError(`The ${idName} header is malformed`);
+  if (id.includes(".")) throw malformedHeader(idName);
   if (!await verifyHmac("sha256", secrets, [`${id}.${timestamp}.`, body], signatures)) {
-    throw new UnauthorizedError(`The signature in the ${signatureName} header does not match`);
+    throw wrongSignature(signatureName);
   }
   checkTimestamp(timestamp, toleranceSeconds, timeName);
 }
@@ -104,6 +106,6 @@ function parseSignatures(header: string, name: string): Uint8Array[] {
     const bytes = decodeSignature(text, "base64", HMAC_BYTES.sha256);
     if (bytes !== undefined) signatures.push(bytes);
   }
-  if (signatures.length === 0) throw new UnauthorizedError(`The ${name} header is malformed`);
+  if (signatures.length === 0) throw malformedHeader(name);
   return signatures;
 }
