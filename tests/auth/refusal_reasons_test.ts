@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { defineAuth, validateStandardWebhook } from "../../auth/mod.ts";
 import { createWebhookAuth } from "../../auth/webhooks/webhook_auth.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
-import { setLogOutput } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 import { ACCOUNTS_CONFIG, signUp, toSignedIn } from "./accounts_app.ts";
 import { accountsSchema, openAccountsDatabase } from "./accounts_database.ts";
 import { API_KEY_TABLE, apikey } from "./api_keys_database.ts";
@@ -22,15 +22,11 @@ const { session, apiKey, jwt } = defineAuth(() => Promise.resolve(db), {
 
 /** Sends a request, and returns the answer without its ids, and the reason in the log line. */
 async function ask(auth: AuthMethod, headers: Record<string, string>) {
-  let written = "";
-  const restore = setLogOutput((text) => written += text);
   const handler = defineApiHandler({ auth, metrics: false })(() => ({ statusCode: 200, body: "" }));
-  const { statusCode, body } = await handler(
-    createRestApiEvent({ headers }),
-    createLambdaContext(),
+  const { result: { statusCode, body }, lines, writes } = await captureLogs(() =>
+    handler(createRestApiEvent({ headers }), createLambdaContext())
   );
-  restore();
-  const lines = written.trim().split("\n").map((line) => JSON.parse(line));
+  const written = writes.join("");
   // queries have lines of metrics
   const outcomes = lines.filter(({ error_code }) => error_code === "UNAUTHORIZED");
   assertEquals([statusCode, outcomes.length], [401, 1]);
