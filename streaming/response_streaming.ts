@@ -10,7 +10,7 @@ import {
 } from "../core/http/streaming.ts";
 import { isWithoutBody } from "../core/http/proxy_result.ts";
 import { decodeBase64 } from "../core/http/base64.ts";
-import { checkResponseSize } from "../core/http/response_limit.ts";
+import { checkResponseSize } from "../core/response_limit.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { logInfo } from "../observability/logger.ts";
 import { collect, pump } from "./pump.ts";

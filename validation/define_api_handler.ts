@@ -8,7 +8,7 @@ import { withRanges } from "../core/http/byte_ranges.ts";
 import { type EtagOption, withConditions } from "../core/http/entity_tag.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
-import { checkResponseSize } from "../core/http/response_limit.ts";
+import { checkResponseSize } from "../core/response_limit.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
 import type { StreamDelivery } from "../core/http/streaming.ts";

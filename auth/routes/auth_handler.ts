@@ -13,7 +13,7 @@ import { buildErrorResponse, type ErrorBodyFormat } from "../../core/http/error_
 import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight, withPreflight } from "../../core/http/preflight.ts";
 import { toGatewayResult } from "../../core/http/proxy_result.ts";
-import { checkResponseSize } from "../../core/http/response_limit.ts";
+import { checkResponseSize } from "../../core/response_limit.ts";
 import {
   createSecurityHeaders,
   isSecurityHeadersOption,

@@ -1,7 +1,7 @@
-import { UnexpectedError } from "../../errors/http_errors.ts";
-import { describeEvent } from "../event_span.ts";
-import { getMethod, getSource } from "./api_event.ts";
-import type { ApiEvent, ProxyResult } from "./lambda.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
+import { describeEvent } from "./event_span.ts";
+import { getMethod, getSource } from "./http/api_event.ts";
+import type { ApiEvent, ProxyResult } from "./http/lambda.ts";
 
 /** What Lambda sends at most, as its error message says. Both kinds of API Gateway would take 10 MB. */
 const LAMBDA_BYTES = 6_291_556;

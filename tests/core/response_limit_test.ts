@@ -1,16 +1,16 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { ApiEvent, ProxyResult } from "../../../core/mod.ts";
-import { getStreamingHandler } from "../../../core/http/streaming.ts";
-import { responseStreaming, streamResponse } from "../../../streaming/mod.ts";
+import type { ApiEvent, ProxyResult } from "../../core/mod.ts";
+import { getStreamingHandler } from "../../core/http/streaming.ts";
+import { responseStreaming, streamResponse } from "../../streaming/mod.ts";
 import {
   createAlbEvent,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
   createRestApiEvent,
-} from "../../../testing/mod.ts";
-import { defineApiHandler } from "../../../validation/mod.ts";
-import { captureLogs } from "../../support/capture_logs.ts";
+} from "../../testing/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 
 const route = { resource: "/notes/{id}", path: "/notes/n1" };
 const GATEWAYS: readonly [event: ApiEvent, limit: number, name: string][] = [
