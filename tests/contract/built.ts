@@ -267,6 +267,7 @@ Deno.test(`built functions of accounts answer ${REQUESTS} generated requests as 
     const explain = createResponseCheck(document);
     const operations = listOperations(document);
     const succeeded = new Set<string>();
+    const outside = new Map<string, string>();
     // generated requests end sessions and delete users
     const ROUND = 200;
     for (let from = 0; from < REQUESTS; from += ROUND) {
@@ -308,10 +309,13 @@ Deno.test(`built functions of accounts answer ${REQUESTS} generated requests as 
         });
         const { status, headers } = response;
         const reason = explain(path, method, { status, headers, body: await response.text() });
-        assertEquals(reason, undefined, JSON.stringify({ ...options, credential }));
-        assert(status < 500, JSON.stringify({ ...options, credential }));
+        if (reason !== undefined || status >= 500) {
+          const request = JSON.stringify({ ...options, credential });
+          outside.set(`${method} ${path} ${status}`, `${reason ?? "failed"}\n${request}`);
+        }
         if (status < 400) succeeded.add(`${method} ${path}`);
       }
     }
+    assertEquals([...outside], []);
     assert(succeeded.size > operations.length / 10, [...succeeded].sort().join("\n"));
   }, "build"));
