@@ -303,7 +303,7 @@ Deno.test(`built functions of accounts answer ${REQUESTS} generated requests as 
         );
         const response = await fetch(`${url}${options.path}?${query}`, {
           method: options.method,
-          headers: { ...options.headers, ...credential },
+          headers: { ...options.headers as Record<string, string>, ...credential },
           body: options.body as string | Uint8Array<ArrayBuffer>,
           redirect: "manual",
         });
