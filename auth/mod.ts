@@ -137,7 +137,11 @@ export {
   type WebhookValidationOptions,
 } from "./webhooks/webhooks.ts";
 export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
-export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
+export {
+  signStandardWebhook,
+  type StandardWebhookHeaders,
+  validateStandardWebhook,
+} from "./webhooks/standard_webhook.ts";
 export { validateTwilioWebhook } from "./webhooks/twilio_webhook.ts";
 export { createWebhookAuth } from "./webhooks/webhook_auth.ts";
 export type { WebhookHeaders, WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";

@@ -31,7 +31,7 @@ export type {
 } from "./config/function_resources.ts";
 export type { ApiInfra, JwtInfra, WebSocketInfra } from "./config/api_infra.ts";
 export type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./config/delivery_infra.ts";
-export type { EnvironmentValue } from "./config/environment_value.ts";
+export type { EnvironmentValue } from "./discovery/environment_value.ts";
 export type { FunctionInfra, KafkaInfra } from "./config/function_infra.ts";
 export type { InfraSettings, JobsInfra, MailInfra } from "./config/infra.ts";
 export type { BucketInfra, BusInfra, QueueEvents, QueueInfra } from "./config/named_resources.ts";

@@ -97,5 +97,7 @@ function report(
 function describeFailure(failure: Outcome["failure"], isFailed: boolean): LogFields {
   if (failure === undefined) return {};
   const { error } = failure;
-  return isFailed ? { error } : { error_code: (error as AppError).code };
+  if (isFailed) return { error };
+  const { code, details } = error as AppError;
+  return { error_code: code, reason: details?.reason };
 }

@@ -4,13 +4,14 @@ import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { getQuery } from "../core/http/api_event.ts";
 import { encodeBase64Url } from "../core/http/base64.ts";
+import { type RefusalReason, refuseCredential } from "../core/http/refuse_credential.ts";
 import { checkOption } from "../core/option_rules.ts";
 import { rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { quoteName } from "../sql/quote.ts";
-import { UnauthorizedError } from "../errors/http_errors.ts";
+import type { UnauthorizedError } from "../errors/http_errors.ts";
 import { SUBSCRIPTION_TABLE, TICKET_PREFIX } from "./migration.ts";
 
 /** The client that showed a ticket. */
@@ -97,21 +98,23 @@ export function createConnectionTickets<
 
     async authenticate(event): Promise<TicketIdentity> {
       const [ticket, ...more] = getQuery(event).get("ticket") ?? [];
-      if (ticket === undefined || more.length > 0 || !TICKET.test(ticket)) throw invalidTicket();
+      if (ticket === undefined) throw invalidTicket("no credential");
+      if (more.length > 0 || !TICKET.test(ticket)) throw invalidTicket("malformed");
       // the deletion decides: of two clients with one ticket, only one deletes the row
       const rows = await run(
         "useConnectionTicket",
         sql`DELETE FROM ${TABLE} WHERE topic = ${await toTopic(ticket)}
           RETURNING connection_id, expires_at > now() AS is_valid`,
       );
-      if (rows.length !== 1 || rows[0].is_valid !== true) throw invalidTicket();
+      if (rows.length !== 1) throw invalidTicket("unknown");
+      if (rows[0].is_valid !== true) throw invalidTicket("expired");
       return { userId: String(rows[0].connection_id) };
     },
   };
 }
 
-function invalidTicket(): UnauthorizedError {
-  return new UnauthorizedError("The ticket is missing, used, expired or not valid");
+function invalidTicket(reason: RefusalReason): UnauthorizedError {
+  return refuseCredential(reason, "The ticket is missing, used, expired or not valid");
 }
 
 async function toTopic(ticket: string): Promise<string> {

@@ -10,6 +10,7 @@ import {
 } from "../core/http/streaming.ts";
 import { isWithoutBody } from "../core/http/proxy_result.ts";
 import { decodeBase64 } from "../core/http/base64.ts";
+import { checkResponseSize } from "../core/response_limit.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { logInfo } from "../observability/logger.ts";
 import { collect, pump } from "./pump.ts";
@@ -74,8 +75,10 @@ function createDelivery(): StreamDelivery {
       return async (event, context, metadata) => {
         const head = await handler(event, context, metadata);
         const delivery = deliveries.get(event);
-        if (delivery?.response === undefined) return head;
-        return await write(delivery, delivery.response, head);
+        const result = delivery?.response === undefined
+          ? head
+          : await write(delivery, delivery.response, head);
+        return delivery?.sink === undefined ? checkResponseSize(event, result) : result;
       };
     },
 

@@ -27,7 +27,8 @@ export interface TestClientOptions {
   /**
    * Environment variables of the functions, which are set before any of them is loaded. A variable
    * that is already set is kept.
-   * @default AUTH_SECRET, a level of log lines that shows errors, and no metrics
+   * @default AUTH_SECRET, a level of log lines that shows errors, no metrics, texts of `infra.environment`, and random
+   * values for its secrets and for those that the sources require
    */
   env?: Readonly<Record<string, string>>;
 }

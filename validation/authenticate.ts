@@ -1,12 +1,13 @@
 import { getAuthorizer, getHeader } from "../core/http/api_event.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import { useConfiguredSession } from "../core/http/auth_registry.ts";
-import { extractBearerToken } from "../core/http/bearer_token.ts";
+import { extractBearerToken, requireBearerToken } from "../core/http/bearer_token.ts";
 import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
+import { getAuthorizerReason, refuseCredential } from "../core/http/refuse_credential.ts";
 import { timingSafeEqual } from "../core/http/timing_safe_equal.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
-import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** Name of a way in which a handler identifies the caller. */
 export type AuthMode = "authorizer" | "authorizer-optional" | "bearer" | "none" | "session";
@@ -55,7 +56,7 @@ function authenticateAuthorizer(
 ): AuthorizerIdentity {
   const identity = readAuthorizer(event, userIdClaim);
   if (identity.userStatus !== UserStatus.Authenticated) {
-    throw new UnauthorizedError("Authentication is required");
+    throw refuseCredential(getAuthorizerReason(identity.userStatus), "Authentication is required");
   }
   return identity;
 }
@@ -66,7 +67,7 @@ function authenticateAuthorizerOptional(
 ): AuthorizerIdentity {
   const identity = readAuthorizer(event, userIdClaim);
   if (identity.userStatus === UserStatus.Unauthenticated) {
-    throw new UnauthorizedError("The credential is not valid");
+    throw refuseCredential(getAuthorizerReason(identity.userStatus), "The credential is not valid");
   }
   return identity;
 }
@@ -81,15 +82,10 @@ function authenticateAuthorizerOptional(
  */
 function authenticateBearer(event: ApiEvent): object {
   const expected = readExpectedTokens();
-  const header = getHeader(event, "Authorization", "authorization");
-  if (header === undefined) throw new UnauthorizedError("The Authorization header is missing");
-  const token = extractBearerToken(header);
-  if (token === null) {
-    throw new UnauthorizedError("The Authorization header is not of the form 'Bearer <token>'");
-  }
+  const token = requireBearerToken(getHeader(event, "Authorization", "authorization"));
   let matches = false;
   for (const each of expected) matches = timingSafeEqual(token, each) || matches;
-  if (!matches) throw new UnauthorizedError("The bearer token is not valid");
+  if (!matches) throw refuseCredential("unknown", "The bearer token is not valid");
   return {};
 }
 

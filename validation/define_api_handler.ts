@@ -8,6 +8,7 @@ import { withRanges } from "../core/http/byte_ranges.ts";
 import { type EtagOption, withConditions } from "../core/http/entity_tag.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
+import { checkResponseSize } from "../core/response_limit.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
 import type { StreamDelivery } from "../core/http/streaming.ts";
@@ -134,7 +135,9 @@ export function defineApiHandler<
       const response = cookies.length === 0
         ? result
         : { ...result, cookies: [...result.cookies ?? [], ...cookies] };
-      return respond(event, response, metadata.correlationId);
+      const sent = respond(event, response, metadata.correlationId);
+      // a delivery knows whether a response is sent in parts
+      return delivery === undefined ? checkResponseSize(event, sent) : sent;
     }
 
     // outside of these steps: the correlation id before them, the log line, the metrics and the span after them

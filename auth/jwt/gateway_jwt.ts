@@ -2,8 +2,8 @@ import { getAuthorizer } from "../../core/http/api_event.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
+import { refuseCredential } from "../../core/http/refuse_credential.ts";
 import { checkOptions } from "../../core/option_rules.ts";
-import { UnauthorizedError } from "../../errors/http_errors.ts";
 import { findClaims } from "../../validation/authenticate.ts";
 import { invalidToken, readIdentity } from "./jwt_claims.ts";
 import { CLAIM_RULES, type JwtClaimOptions, requireClaimOptions } from "./jwt_options.ts";
@@ -60,13 +60,14 @@ export function createGatewayJwtAuth<TClaims = JwtClaims>(
     async authenticate(event: ApiEvent): Promise<JwtIdentity<TClaims>> {
       const claims = findClaims(getAuthorizer(event) ?? {});
       if (claims === undefined) {
-        throw new UnauthorizedError("The gateway has checked no token for this request");
+        const message = "The gateway has checked no token for this request";
+        throw refuseCredential("no credential", message);
       }
-      if (claims.iss !== issuer) throw invalidToken("the claim iss is another issuer");
+      if (claims.iss !== issuer) throw invalidToken("claim iss");
       if (!listValues(claims[audienceClaim]).some((one) => audiences.includes(one))) {
-        throw invalidToken(`the claim ${audienceClaim} is another audience`);
+        throw invalidToken(`claim ${audienceClaim}`);
       }
-      if (!(readTime(claims.exp) > Date.now())) throw invalidToken("the token has expired");
+      if (!(readTime(claims.exp) > Date.now())) throw invalidToken("expired");
       return await readIdentity(claims, options);
     },
   };

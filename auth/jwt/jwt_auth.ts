@@ -2,9 +2,9 @@ import type { JWTVerifyOptions } from "jose";
 import { getHeader } from "../../core/http/api_event.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
-import { extractBearerToken } from "../../core/http/bearer_token.ts";
+import { requireBearerToken } from "../../core/http/bearer_token.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
-import { UnauthorizedError } from "../../errors/http_errors.ts";
+import type { RefusalReason } from "../../core/http/refuse_credential.ts";
 import { invalidToken, readIdentity } from "./jwt_claims.ts";
 import { createKeyLoader, type JwtKeys, keysUnavailable } from "./jwt_keys.ts";
 import { checkJwtOptions, JWT_ALGORITHMS, type JwtAuthOptions } from "./jwt_options.ts";
@@ -52,11 +52,8 @@ export function createJwtCheck<TClaims>(
   const loadKeys = createKeyLoader(options);
   const rules = getVerifyOptions(options);
   return async function authenticateJwt(event) {
-    const token = extractBearerToken(getHeader(event, "Authorization", "authorization"));
-    if (token === null) {
-      throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
-    }
-    if (token.length > MAX_TOKEN_LENGTH) throw invalidToken("it is too long");
+    const token = requireBearerToken(getHeader(event, "Authorization", "authorization"));
+    if (token.length > MAX_TOKEN_LENGTH) throw invalidToken("malformed");
     return await readIdentity(await verify(token, await loadKeys(), rules), options);
   };
 }
@@ -83,24 +80,26 @@ async function verify(
   try {
     return (await jose.jwtVerify(token, getKey, rules)).payload;
   } catch (error) {
-    if (isRefusal(error)) throw invalidToken((error as { code: string }).code);
-    throw keysUnavailable(error);
+    const reason = findReason(error);
+    throw reason === undefined ? keysUnavailable(error) : invalidToken(reason);
   }
 }
 
 /** The codes of jose that are about the token. All others are about the keys. */
-const REFUSALS: readonly unknown[] = [
-  "ERR_JOSE_ALG_NOT_ALLOWED",
-  "ERR_JOSE_NOT_SUPPORTED",
-  "ERR_JWKS_MULTIPLE_MATCHING_KEYS",
-  "ERR_JWKS_NO_MATCHING_KEY",
-  "ERR_JWS_INVALID",
-  "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
-  "ERR_JWT_CLAIM_VALIDATION_FAILED",
-  "ERR_JWT_EXPIRED",
-  "ERR_JWT_INVALID",
-];
+const REASONS: Readonly<Record<string, RefusalReason>> = {
+  ERR_JOSE_ALG_NOT_ALLOWED: "wrong algorithm",
+  ERR_JOSE_NOT_SUPPORTED: "malformed",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "unknown signing key",
+  ERR_JWKS_NO_MATCHING_KEY: "unknown signing key",
+  ERR_JWS_INVALID: "malformed",
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "bad signature",
+  ERR_JWT_EXPIRED: "expired",
+  ERR_JWT_INVALID: "malformed",
+};
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof Error && REFUSALS.includes((error as { code?: unknown }).code);
+function findReason(error: unknown): RefusalReason | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, claim } = error as { code?: unknown; claim?: unknown };
+  if (code === "ERR_JWT_CLAIM_VALIDATION_FAILED") return `claim ${claim}`;
+  return typeof code === "string" && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
 }

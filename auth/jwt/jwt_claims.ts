@@ -1,14 +1,13 @@
 import type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
-import { UnauthorizedError } from "../../errors/http_errors.ts";
-import { logInfo } from "../../observability/logger.ts";
+import { type RefusalReason, refuseCredential } from "../../core/http/refuse_credential.ts";
+import type { UnauthorizedError } from "../../errors/http_errors.ts";
 import { validateSchemaAsync } from "../../validation/schema.ts";
 import type { JwtClaimOptions } from "./jwt_options.ts";
 
 /** Uses one message for every reason. The log has the reason. */
-export function invalidToken(reason: string): UnauthorizedError {
-  logInfo("A token was refused", { reason });
-  return new UnauthorizedError("The token is not valid", {
-    headers: { "WWW-Authenticate": 'Bearer error="invalid_token"' },
+export function invalidToken(reason: RefusalReason): UnauthorizedError {
+  return refuseCredential(reason, "The token is not valid", {
+    "WWW-Authenticate": 'Bearer error="invalid_token"',
   });
 }
 
@@ -26,13 +25,13 @@ export async function readIdentity<TClaims>(
 ): Promise<JwtIdentity<TClaims>> {
   const userId = Object.hasOwn(payload, userIdClaim) ? payload[userIdClaim] : undefined;
   if (typeof userId !== "string" || userId === "") {
-    throw invalidToken(`the claim ${userIdClaim} is missing`);
+    throw invalidToken(`claim ${userIdClaim}`);
   }
   if (schema === undefined) return { userId, claims: payload as JwtClaims as TClaims };
   const result = await validateSchemaAsync(schema, payload);
   if (!result.success) {
-    // the messages of zod do not contain the values
-    throw invalidToken(`the claims do not match: ${Object.keys(result.errors ?? {}).join(", ")}`);
+    // the names of fields do not contain the values
+    throw invalidToken(`claim ${Object.keys(result.errors ?? {}).join(", ")}`);
   }
   return { userId, claims: result.data as TClaims };
 }

@@ -3,11 +3,12 @@ import type { ApiKeyNeeds, ApiKeyPermissions } from "../../core/http/auth_method
 import type { ApiKeyIdentity } from "../../core/http/auth_registry.ts";
 import { encodeBase64Url } from "../../core/http/base64.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
+import { type RefusalReason, refuseCredential } from "../../core/http/refuse_credential.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import {
   ForbiddenError,
   ServiceUnavailableError,
-  UnauthorizedError,
+  type UnauthorizedError,
 } from "../../errors/http_errors.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import { isBanned } from "../config/ban.ts";
@@ -53,8 +54,8 @@ export async function checkApiKey(
   getDb: () => Promise<AuthDatabase>,
 ): Promise<ApiKeyIdentity> {
   const given = settings.headers.map((name) => getHeader(event, name)).find(Boolean);
-  if (given === undefined) throw refuse("The API key is missing");
-  if (!KEY.test(given)) throw invalidKey();
+  if (given === undefined) throw refuse("no credential", "The API key is missing");
+  if (!KEY.test(given)) throw invalidKey("malformed");
   const stored = settings.isHashed ? await hashKey(given) : given;
   const db = await getDb();
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -83,11 +84,12 @@ async function findKey(
 ): Promise<OwnedApiKeyRow> {
   const { configId } = settings;
   const [row] = await withQueryMetrics("findApiKey", () => findApiKey(db, settings, key));
-  if (row === undefined || row.enabled === false) throw invalidKey();
-  if (row.expiresAt !== null && Date.now() > row.expiresAt.getTime()) throw invalidKey();
+  if (row === undefined) throw invalidKey("unknown");
+  if (row.enabled === false) throw invalidKey("disabled");
+  if (row.expiresAt !== null && Date.now() > row.expiresAt.getTime()) throw invalidKey("expired");
   const isExpected = configId === undefined || row.configId === configId ||
     (isDefaultConfig(row.configId) && isDefaultConfig(configId));
-  if (!isExpected) throw invalidKey();
+  if (!isExpected) throw invalidKey("wrong configuration");
   return row;
 }
 
@@ -98,8 +100,8 @@ function checkOwner(
   nowMs: number,
 ): void {
   const owner = references === "user" ? user : organization;
-  const isKnown = owner !== undefined && owner.id !== null;
-  if (!isKnown || (references === "user" && isBanned(user!, nowMs))) throw invalidKey();
+  if (owner === undefined || owner.id === null) throw invalidKey("unknown owner");
+  if (references === "user" && isBanned(user!, nowMs)) throw invalidKey("banned user");
 }
 
 function parsePermissions(text: string | null): ApiKeyPermissions {
@@ -145,13 +147,13 @@ function toIdentity(
   };
 }
 
-function refuse(message: string): UnauthorizedError {
-  return new UnauthorizedError(message, { headers: { "WWW-Authenticate": "ApiKey" } });
+function refuse(reason: RefusalReason, message: string): UnauthorizedError {
+  return refuseCredential(reason, message, { "WWW-Authenticate": "ApiKey" });
 }
 
 /** Uses one message for every reason, so that clients cannot find out which keys exist. */
-function invalidKey(): UnauthorizedError {
-  return refuse("The API key is not valid");
+function invalidKey(reason: RefusalReason): UnauthorizedError {
+  return refuse(reason, "The API key is not valid");
 }
 
 /** Returns the SHA-256 of a key in base64url without padding, as better-auth's plugin stores it. */

@@ -13,6 +13,7 @@ import { buildErrorResponse, type ErrorBodyFormat } from "../../core/http/error_
 import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight, withPreflight } from "../../core/http/preflight.ts";
 import { toGatewayResult } from "../../core/http/proxy_result.ts";
+import { checkResponseSize } from "../../core/response_limit.ts";
 import {
   createSecurityHeaders,
   isSecurityHeadersOption,
@@ -164,7 +165,7 @@ export function createAuthHandler(
         ...cors.getErrorHeaders(event),
         ...getSecurityHeaders(event),
       };
-      return toGatewayResult(event, getSource(event), result, extra);
+      return checkResponseSize(event, toGatewayResult(event, getSource(event), result, extra));
     },
     {
       operationName: options.operationName || "Auth",

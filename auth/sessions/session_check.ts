@@ -9,7 +9,6 @@ import type {
 } from "../../core/http/session.ts";
 import { AppError, isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";
-import { logInfo } from "../../observability/logger.ts";
 import { type BetterAuthInstance, getAuth, getInternals } from "../accounts/instance.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthConfig, AuthSettings } from "../config/config.ts";
@@ -154,6 +153,6 @@ async function checkAuthorized(
 ): Promise<void> {
   const decision = await authorize(params);
   if (decision === true) return;
-  if (typeof decision === "string") logInfo("authorize refused a request", { reason: decision });
-  throw new ForbiddenError();
+  const details = typeof decision === "string" ? { reason: decision } : undefined;
+  throw new ForbiddenError(undefined, { details });
 }

@@ -1,11 +1,12 @@
 import { getHeader, getMethod, getPath } from "../../core/http/api_event.ts";
+import { requireBearerToken } from "../../core/http/bearer_token.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
-import { ForbiddenError, UnauthorizedError } from "../../errors/http_errors.ts";
+import { refuseCredential } from "../../core/http/refuse_credential.ts";
+import { ForbiddenError } from "../../errors/http_errors.ts";
 import type { AuthSettings } from "../config/config.ts";
 import { getCookieName } from "../config/resolve_config.ts";
 import { readCookieHeader } from "../../core/http/cookies.ts";
 import { findSessionCookie } from "../cookies/session_cookies.ts";
-import { requireBearerToken } from "./sessions.ts";
 import { isTrustedOrigin } from "./trusted_origin.ts";
 
 /** Safe methods (RFC 9110, section 9.2.1). */
@@ -60,7 +61,8 @@ async function readCookieCredential(
   if (!SAFE_METHODS.includes(getMethod(event))) await checkOrigin(event, settings);
   const found = await findSessionCookie(cookies, settings.sessionCookie, settings.secret);
   if (found === undefined) {
-    throw new UnauthorizedError("The session cookie is missing or not valid");
+    const reason = hasSessionCookie(event, settings) ? "bad signature" : "no credential";
+    throw refuseCredential(reason, "The session cookie is missing or not valid");
   }
   const { library, useSecureCookies } = settings;
   const mark = getCookieName(library, useSecureCookies, "dont_remember");

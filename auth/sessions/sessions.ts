@@ -1,8 +1,9 @@
-import { extractBearerToken } from "../../core/http/bearer_token.ts";
+import { requireBearerToken } from "../../core/http/bearer_token.ts";
+import { type RefusalReason, refuseCredential } from "../../core/http/refuse_credential.ts";
 import type { SessionResult } from "../../core/http/session.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { isAppError } from "../../errors/app_error.ts";
-import { UnauthorizedError } from "../../errors/http_errors.ts";
+import type { UnauthorizedError } from "../../errors/http_errors.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthSettings } from "../config/config.ts";
 import { type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
@@ -93,9 +94,11 @@ export async function checkSession(
 
 /** Returns the stored token for a client's value. */
 async function requireStoredToken(token: string, { secret }: AuthSettings): Promise<string> {
-  if (!token) throw new UnauthorizedError("The session token is missing");
+  if (!token) throw refuseCredential("no credential", "The session token is missing");
   const stored = await readSessionToken(token, secret);
-  if (stored === undefined) throw invalidSession();
+  if (stored === undefined) {
+    throw invalidSession(token.includes(".") ? "bad signature" : "malformed");
+  }
   return stored;
 }
 
@@ -134,21 +137,6 @@ export async function validateSessionFromHeader(
 }
 
 /**
- * Returns the bearer token of an `Authorization` header.
- *
- * @param authorizationHeader `Bearer <token>`.
- * @returns The token.
- * @throws {UnauthorizedError} If the header is missing or malformed.
- */
-export function requireBearerToken(authorizationHeader: string | null | undefined): string {
-  const token = extractBearerToken(authorizationHeader);
-  if (token === null) {
-    throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
-  }
-  return token;
-}
-
-/**
  * Ends a session now. The row is kept until you delete it.
  *
  * @param auth The instance of {@link createAuth}.
@@ -169,7 +157,7 @@ export async function expireSession(
     // read again after a conflict, so that an earlier sign-out wins
     () => endSession(db, settings, stored, new Date()),
   );
-  if (ended.length === 0) throw invalidSession();
+  if (ended.length === 0) throw invalidSession("unknown");
 }
 
 /**
@@ -234,11 +222,11 @@ function findSession(
 
 function requireActive([row]: SessionRow[]): SessionRow {
   const nowMs = Date.now();
+  if (row === undefined) throw invalidSession("unknown");
+  if (!(row.expiresAt.getTime() > nowMs)) throw invalidSession("expired");
   // better-auth deletes the sessions of a user when it bans them, but a sign-in at the same moment,
   // or a ban in SQL, leaves sessions behind
-  if (row === undefined || !(row.expiresAt.getTime() > nowMs) || isBanned(row, nowMs)) {
-    throw invalidSession();
-  }
+  if (isBanned(row, nowMs)) throw invalidSession("banned user");
   return row;
 }
 
@@ -265,6 +253,6 @@ async function extend(
 }
 
 /** Uses one message for every reason, so that clients cannot find out which tokens exist. */
-function invalidSession(): UnauthorizedError {
-  return new UnauthorizedError("The session is invalid or has expired");
+function invalidSession(reason: RefusalReason): UnauthorizedError {
+  return refuseCredential(reason, "The session is invalid or has expired");
 }

@@ -1,15 +1,16 @@
-import { UnauthorizedError } from "../../errors/http_errors.ts";
 import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 import {
   checkTimestamp,
   checkTolerance,
   decodeHex,
+  malformedHeader,
   readHeader,
   readPayload,
   readSecrets,
   UNIX_SECONDS,
   type WebhookPayload,
   type WebhookSecret,
+  wrongSignature,
 } from "./webhook_input.ts";
 
 /**
@@ -82,7 +83,7 @@ async function validateScheme(
     headerName,
   );
   if (!await verifyHmac("sha256", secrets, [`${timestamp}.`, body], signatures)) {
-    throw new UnauthorizedError(`The signature in the ${headerName} header does not match`);
+    throw wrongSignature(headerName);
   }
   checkTimestamp(timestamp, toleranceSeconds, headerName);
 }
@@ -99,14 +100,14 @@ function parseHeader(
     if (key !== "v1") continue;
     // Stripe's library rejects this too
     if (value === undefined) {
-      throw new UnauthorizedError(`The ${headerName} header is malformed`);
+      throw malformedHeader(headerName);
     }
     const signature = decodeHex(value, HMAC_BYTES.sha256);
     if (signature !== undefined) signatures.push(signature);
   }
   const [timestamp] = timestamps;
   if (timestamps.length !== 1 || !UNIX_SECONDS.test(timestamp) || signatures.length === 0) {
-    throw new UnauthorizedError(`The ${headerName} header is malformed`);
+    throw malformedHeader(headerName);
   }
   return { timestamp, signatures };
 }

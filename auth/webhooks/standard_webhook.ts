@@ -1,5 +1,6 @@
-import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
-import { HMAC_BYTES, type HmacSecret, verifyHmac } from "../../core/http/hmac.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { encodeBase64 } from "../../core/http/base64.ts";
+import { computeHmac, HMAC_BYTES, type HmacSecret, verifyHmac } from "../../core/http/hmac.ts";
 import {
   CANONICAL_BASE64,
   checkTimestamp,
@@ -7,6 +8,7 @@ import {
   decodeBase64,
   decodeSignature,
   findHeader,
+  malformedHeader,
   readHeader,
   readPayload,
   readSecrets,
@@ -14,6 +16,7 @@ import {
   type WebhookHeaders,
   type WebhookPayload,
   type WebhookSecret,
+  wrongSignature,
 } from "./webhook_input.ts";
 
 /**
@@ -64,11 +67,75 @@ export async function validateStandardWebhook(
   const timestamp = readTimestamp(givenTime, timeName);
   const signatures = parseSignatures(readHeader(signature, signatureName), signatureName);
   // a full stop would allow moving bytes between id, timestamp and body of a signed message
-  if (id.includes(".")) throw new UnauthorizedError(`The ${idName} header is malformed`);
-  if (!await verifyHmac("sha256", secrets, [`${id}.${timestamp}.`, body], signatures)) {
-    throw new UnauthorizedError(`The signature in the ${signatureName} header does not match`);
+  if (id.includes(".")) throw malformedHeader(idName);
+  if (!await verifyHmac("sha256", secrets, getSignedParts(id, timestamp, body), signatures)) {
+    throw wrongSignature(signatureName);
   }
   checkTimestamp(timestamp, toleranceSeconds, timeName);
+}
+
+/** The headers of a signed webhook. */
+export interface StandardWebhookHeaders {
+  /** Id of the message, the same each time that it is sent. */
+  readonly "webhook-id": string;
+  /** The time of this attempt, in seconds since 1970. */
+  readonly "webhook-timestamp": string;
+  /** A signature for each secret. */
+  readonly "webhook-signature": string;
+}
+
+/** Visible ASCII without the full stop, which separates the signed parts. */
+const MESSAGE_ID = /^[\x21-\x2d\x2f-\x7e]{1,200}$/;
+
+/**
+ * Signs a webhook for its receiver with the scheme of {@link validateStandardWebhook}, which libraries of Standard Webhooks
+ * and Svix check. Sign each attempt anew: receivers refuse old timestamps.
+ *
+ * @param payload The request body, exactly as it is sent.
+ * @param id Id of the message, by which receivers recognize a repetition: the same for each attempt, such as the id of
+ * the job that sends it.
+ * @param secret `whsec_` and base64, one for each receiver; `[next, current]` during a rotation signs with both.
+ * @returns The headers to send.
+ * @throws {ConfigurationError} If the secret is empty or not base64, or the id cannot be sent.
+ *
+ * @example
+ * ```ts
+ * import { signStandardWebhook, validateStandardWebhook } from "@trellis/fn/auth";
+ *
+ * const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+ * const body = JSON.stringify({ type: "invoice.paid" });
+ * const headers = await signStandardWebhook(body, "msg_1", secret);
+ * // fetch(url, { method: "POST", body, headers: { "Content-Type": "application/json", ...headers } })
+ * await validateStandardWebhook(body, { ...headers }, secret);
+ * ```
+ */
+export async function signStandardWebhook(
+  payload: WebhookPayload,
+  id: string,
+  secret: WebhookSecret,
+): Promise<StandardWebhookHeaders> {
+  const secrets = readSecrets(secret, "webhook-signature").map(decodeSecret);
+  if (typeof id !== "string" || !MESSAGE_ID.test(id)) {
+    throw new ConfigurationError(
+      `The id of a webhook must be 1 to 200 visible ASCII characters without a full stop, got ${
+        JSON.stringify(id)
+      }`,
+    );
+  }
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const parts = getSignedParts(id, timestamp, readPayload(payload));
+  const signatures = await Promise.all(
+    secrets.map((each) => computeHmac("sha256", each, parts)),
+  );
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": signatures.map((bytes) => `v1,${encodeBase64(bytes)}`).join(" "),
+  };
+}
+
+function getSignedParts(id: string, timestamp: string, body: WebhookPayload): WebhookPayload[] {
+  return [`${id}.${timestamp}.`, body];
 }
 
 /** Value and name of a header. */
@@ -104,6 +171,6 @@ function parseSignatures(header: string, name: string): Uint8Array[] {
     const bytes = decodeSignature(text, "base64", HMAC_BYTES.sha256);
     if (bytes !== undefined) signatures.push(bytes);
   }
-  if (signatures.length === 0) throw new UnauthorizedError(`The ${name} header is malformed`);
+  if (signatures.length === 0) throw malformedHeader(name);
   return signatures;
 }

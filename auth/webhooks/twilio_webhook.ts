@@ -1,14 +1,17 @@
+import { refuseCredential } from "../../core/http/refuse_credential.ts";
 import { timingSafeEqual } from "../../core/http/timing_safe_equal.ts";
-import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { HMAC_BYTES, verifyHmac } from "../../core/http/hmac.ts";
 import {
   decodeHex,
   decodeSignature,
+  malformedHeader,
   readHeader,
   readPayload,
   readSecrets,
   type WebhookPayload,
   type WebhookSecret,
+  wrongSignature,
 } from "./webhook_input.ts";
 
 const HEADER = "X-Twilio-Signature";
@@ -49,7 +52,7 @@ export async function validateTwilioWebhook(
   const secrets = readSecrets(secret, HEADER);
   const body = readPayload(payload);
   const signature = decodeSignature(readHeader(signatureHeader, HEADER), "base64", HMAC_BYTES.sha1);
-  if (signature === undefined) throw new UnauthorizedError(`The ${HEADER} header is malformed`);
+  if (signature === undefined) throw malformedHeader(HEADER);
   const bodyHash = address.searchParams.get("bodySHA256");
   const params = bodyHash === null ? joinParams(body) : "";
   const candidates = listAddresses(url, address);
@@ -57,10 +60,10 @@ export async function validateTwilioWebhook(
     candidates.map((each) => verifyHmac("sha1", secrets, [each, params], [signature])),
   );
   if (!matches.includes(true)) {
-    throw new UnauthorizedError(`The signature in the ${HEADER} header does not match`);
+    throw wrongSignature(HEADER);
   }
   if (bodyHash !== null && !await isHashOf(bodyHash, body)) {
-    throw new UnauthorizedError("The body does not match the parameter bodySHA256");
+    throw refuseCredential("bad signature", "The body does not match the parameter bodySHA256");
   }
 }
 

@@ -1,6 +1,7 @@
 import { decodeBase64 as bytesOfBase64 } from "../../core/http/base64.ts";
-import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
+import { ConfigurationError, type UnauthorizedError } from "../../errors/http_errors.ts";
 import type { HmacSecret } from "../../core/http/hmac.ts";
+import { refuseCredential } from "../../core/http/refuse_credential.ts";
 
 /** One secret, or several during a rotation. */
 export type WebhookSecret = string | readonly string[];
@@ -51,9 +52,22 @@ export function readPayload(payload: WebhookPayload | null | undefined): Webhook
  */
 export function readHeader(value: string | null | undefined, headerName: string): string {
   if (typeof value !== "string" || value === "") {
-    throw new UnauthorizedError(`The ${headerName} header is missing`);
+    throw refuseCredential("no credential", `The ${headerName} header is missing`);
   }
   return value;
+}
+
+/** Returns the error of a header that cannot be read. */
+export function malformedHeader(headerName: string): UnauthorizedError {
+  return refuseCredential("malformed", `The ${headerName} header is malformed`);
+}
+
+/** Returns the error of a signature that belongs to another secret or another message. */
+export function wrongSignature(headerName: string): UnauthorizedError {
+  return refuseCredential(
+    "bad signature",
+    `The signature in the ${headerName} header does not match`,
+  );
 }
 
 /**
@@ -117,7 +131,8 @@ export function checkTimestamp(
   const ageSeconds = Math.floor(Date.now() / 1000) - Number(timestamp);
   if (Math.abs(ageSeconds) > toleranceSeconds) {
     const place = ageSeconds > 0 ? "older" : "further ahead";
-    throw new UnauthorizedError(
+    throw refuseCredential(
+      "expired",
       `The timestamp in the ${headerName} header is ${place} than ${toleranceSeconds} seconds`,
     );
   }
@@ -151,7 +166,7 @@ export const UNIX_SECONDS = /^\d{1,12}$/;
 export function readTimestamp(value: string | null | undefined, headerName: string): string {
   const timestamp = readHeader(value, headerName);
   if (!UNIX_SECONDS.test(timestamp)) {
-    throw new UnauthorizedError(`The ${headerName} header is malformed`);
+    throw malformedHeader(headerName);
   }
   return timestamp;
 }

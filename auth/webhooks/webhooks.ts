@@ -1,15 +1,17 @@
-import { ConfigurationError, UnauthorizedError } from "../../errors/http_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { HMAC_BYTES, type HmacAlgorithm, verifyHmac } from "../../core/http/hmac.ts";
 import {
   checkTimestamp,
   checkTolerance,
   decodeSignature,
+  malformedHeader,
   readHeader,
   readPayload,
   readSecrets,
   readTimestamp,
   type WebhookPayload,
   type WebhookSecret,
+  wrongSignature,
 } from "./webhook_input.ts";
 
 /** Options of {@link validateWebhookSignature}. */
@@ -98,9 +100,9 @@ export async function validateWebhookSignature(options: WebhookValidationOptions
   const signature = header.startsWith(prefix)
     ? decodeSignature(header.slice(prefix.length), encoding, HMAC_BYTES[algorithm])
     : undefined;
-  if (signature === undefined) throw new UnauthorizedError(`The ${headerName} header is malformed`);
+  if (signature === undefined) throw malformedHeader(headerName);
   if (!await verifyHmac(algorithm, secrets, parts, [signature])) {
-    throw new UnauthorizedError(`The signature in the ${headerName} header does not match`);
+    throw wrongSignature(headerName);
   }
   if (timestamp !== undefined) checkTimestamp(timestamp, toleranceSeconds, timestampHeaderName);
 }

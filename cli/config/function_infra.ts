@@ -1,4 +1,4 @@
-import type { EnvironmentValue } from "./environment_value.ts";
+import type { EnvironmentValue } from "../discovery/environment_value.ts";
 import type { FunctionResources, SourceArn } from "./function_resources.ts";
 
 /** The topic that a function in `kafka/` consumes. */

@@ -1,6 +1,6 @@
 import type { ApiInfra, WebSocketInfra } from "./api_infra.ts";
 import type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./delivery_infra.ts";
-import type { EnvironmentValue } from "./environment_value.ts";
+import type { EnvironmentValue } from "../discovery/environment_value.ts";
 import type { FunctionInfra } from "./function_infra.ts";
 import type { BucketInfra, BusInfra, QueueInfra } from "./named_resources.ts";
 import { isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";

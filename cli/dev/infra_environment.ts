@@ -3,7 +3,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { ResolvedConfig } from "../config/config.ts";
-import type { EnvironmentValue } from "../config/environment_value.ts";
+import {
+  type EnvironmentValue,
+  getFixedValue,
+  listVariables,
+} from "../discovery/environment_value.ts";
 import { AWS_PATH, LOCAL_ACCOUNT } from "./aws/aws_sink.ts";
 import { CONNECTIONS_PATH } from "./socket_gateway.ts";
 import { S3_PATH } from "./aws/s3_target.ts";
@@ -20,24 +24,17 @@ export function getInfraEnvironment(
   url: string,
 ): Record<string, string | undefined> {
   const values: Record<string, string | undefined> = {};
-  const all = [
-    infra.environment,
-    ...Object.values(infra.functions).map(({ environment }) => environment ?? {}),
-  ];
-  for (const [name, value] of all.flatMap((each) => Object.entries(each))) {
-    values[name] ??= toLocalValue(value, url);
-  }
+  for (const [name, value] of listVariables(infra)) values[name] ??= toLocalValue(value, url);
   return values;
 }
 
 function toLocalValue(value: EnvironmentValue, url: string): string | undefined {
-  if (typeof value === "string") return value;
+  if (typeof value === "string" || "variable" in value) return getFixedValue(value);
   if ("queue" in value) return `${url}${AWS_PATH}/${LOCAL_ACCOUNT}/${value.queue}`;
   if ("topic" in value) return `arn:aws:sns:us-east-1:${LOCAL_ACCOUNT}:${value.topic}`;
   if ("bus" in value) return value.bus;
   if ("bucket" in value) return value.bucket;
   if ("websocket" in value) return `${url}${CONNECTIONS_PATH}`;
-  if ("variable" in value) return value.default;
   return undefined;
 }
 
@@ -51,10 +48,9 @@ export function getBucketEnvironment(
   { infra }: ResolvedConfig,
   url: string,
 ): Record<string, string> {
-  const all = [infra, ...Object.values(infra.functions)].flatMap(({ environment }) =>
-    Object.values(environment ?? {})
+  const hasBucket = listVariables(infra).some(([, value]) =>
+    typeof value === "object" && "bucket" in value
   );
-  const hasBucket = all.some((value) => typeof value === "object" && "bucket" in value);
   return hasBucket ? { AWS_ENDPOINT_URL_S3: `${url}${S3_PATH}` } : {};
 }
 

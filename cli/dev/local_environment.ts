@@ -1,5 +1,6 @@
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { isSecretName, listRequiredVariables } from "../discovery/required_variables.ts";
 import { findManifestText } from "../files/manifest_text.ts";
 import { getStamp } from "../sources/file_stamps.ts";
 import { randomBytes } from "node:crypto";
@@ -28,12 +29,8 @@ export interface LocalEnvironmentOptions {
   readonly onMoved?: (name: string, value: string) => void;
 }
 
-const REQUIRED = /\bgetRequiredEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]/g;
 const DEFAULTED =
   /\bgetOptionalEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]\s*,\s*["'`]([^"'`\s]*)["'`]/g;
-const BEARER = /\bauth:\s*["'`]bearer["'`]/;
-const SECRET =
-  /(?:SECRET|TOKEN|PASSWORD|PEPPER|SALT|(?:API|SIGNING|ENCRYPTION|PRIVATE|HMAC|WEBHOOK|ACCESS)_?KEY)S?$/;
 
 /**
  * The environment variables of the functions. Precedence: the shell, `.env`, values of
@@ -117,9 +114,9 @@ export class LocalEnvironment {
     const missing = new Set<string>();
     for (const file of files) {
       const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-      for (const [, name] of text.matchAll(REQUIRED)) {
+      for (const name of listRequiredVariables(text)) {
         if (this.#env[name]) continue;
-        if (SECRET.test(name)) this.provideSecret(name);
+        if (isSecretName(name)) this.provideSecret(name);
         else missing.add(name);
       }
       for (const [, name, value] of text.matchAll(DEFAULTED)) {
@@ -127,7 +124,6 @@ export class LocalEnvironment {
         const moved = this.#movePort(name, value);
         if (moved !== value) this.#set(name, moved);
       }
-      if (BEARER.test(text)) this.provideSecret("API_BEARER_TOKEN");
     }
     return [...missing].sort();
   }

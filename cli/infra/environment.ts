@@ -36,7 +36,7 @@ import {
   type VariableSource,
 } from "./sources.ts";
 import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
-import type { EnvironmentValue } from "../config/environment_value.ts";
+import type { EnvironmentValue } from "../discovery/environment_value.ts";
 import { DEFINERS } from "./read_functions.ts";
 import { getResource } from "./resources.ts";
 import { summarizeList } from "../terminal/generated_report.ts";

@@ -1,5 +1,5 @@
 import { BUCKET_ACCESSES, type BucketAccess, type BucketUse } from "./variable_reads.ts";
-import type { EnvironmentValue } from "../config/environment_value.ts";
+import type { EnvironmentValue } from "../discovery/environment_value.ts";
 import { isObject } from "../config/setting_rules.ts";
 import { type Expression, expression, type HclValue, renderPolicy } from "./hcl.ts";
 import type { VariableSource } from "./sources.ts";

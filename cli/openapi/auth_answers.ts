@@ -50,6 +50,16 @@ function extend(base: Json, properties: Json, optional?: Json): Json {
   return { allOf: [base, fields(properties, optional)] };
 }
 
+const FULL_ORGANIZATION = extend(ORGANIZATION, {
+  members: list(MEMBER_WITH_USER),
+  invitations: list(INVITATION),
+}, { teams: list({ type: "object", additionalProperties: true }) });
+
+/** A schema whose value is `null` if there is none, such as an active organization. */
+function orNull(schema: Json): Json {
+  return { anyOf: [schema, { type: "null" }] };
+}
+
 /** A passkey of WebAuthn (Level 3, section 5.8.3). */
 const CREDENTIALS = list(fields({ id: TEXT, type: TEXT }, { transports: list(TEXT) }));
 const OPTIONS = {
@@ -83,10 +93,8 @@ const ANSWERS: Readonly<Record<string, Json>> = {
   "POST /organization/delete": ORGANIZATION,
   "GET /organization/get-active-member": MEMBER_WITH_USER,
   "GET /organization/get-active-member-role": fields({ role: TEXT }),
-  "GET /organization/get-full-organization": extend(ORGANIZATION, {
-    members: list(MEMBER_WITH_USER),
-    invitations: list(INVITATION),
-  }, { teams: list({ type: "object", additionalProperties: true }) }),
+  "GET /organization/get-full-organization": orNull(FULL_ORGANIZATION),
+  "GET /organization/get-organization": orNull(ORGANIZATION),
   "GET /organization/get-invitation": extend(INVITATION, {
     organizationName: TEXT,
     organizationSlug: TEXT,
@@ -103,6 +111,7 @@ const ANSWERS: Readonly<Record<string, Json>> = {
     member: NOTHING,
   }),
   "POST /organization/remove-member": fields({ member: MEMBER_WITH_USER }),
+  "POST /organization/set-active": orNull(ORGANIZATION),
   "POST /organization/update": ORGANIZATION,
   "POST /organization/update-member-role": MEMBER,
   "GET /passkey/generate-authenticate-options": fields({ challenge: TEXT }, {
@@ -133,7 +142,7 @@ const ANSWERS: Readonly<Record<string, Json>> = {
   "POST /two-factor/verify-otp": SIGNED_IN,
   "POST /two-factor/verify-totp": SIGNED_IN,
   "POST /update-user": fields({ status: FLAG }),
-  "GET /verify-email": fields({ status: FLAG }, { user: { anyOf: [USER, { type: "null" }] } }),
+  "GET /verify-email": fields({ status: FLAG }, { user: orNull(USER) }),
 };
 
 /** A sign-in that needs a second factor. */

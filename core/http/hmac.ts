@@ -131,9 +131,25 @@ export function setHmacEngine(next: HmacEngine | undefined): void {
  * @returns The signature in hexadecimal digits.
  */
 export async function signHmac(secret: string, text: string): Promise<string> {
-  const sign = engine ??= pickEngine();
-  const bytes = await sign("sha256", getKey({ text: secret, encoding: "utf8" }), [text]);
+  const bytes = await computeHmac("sha256", { text: secret, encoding: "utf8" }, [text]);
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Computes an HMAC.
+ *
+ * @param algorithm The hash.
+ * @param secret The secret.
+ * @param parts The signed bytes in consecutive parts.
+ * @returns The signature, synchronously if the engine allows it.
+ */
+export function computeHmac(
+  algorithm: HmacAlgorithm,
+  secret: HmacSecret,
+  parts: readonly (string | Uint8Array)[],
+): Uint8Array | Promise<Uint8Array> {
+  const sign = engine ??= pickEngine();
+  return sign(algorithm, getKey(secret), parts);
 }
 
 /**
@@ -151,8 +167,7 @@ export function verifyHmac(
   parts: readonly (string | Uint8Array)[],
   signatures: readonly Uint8Array[],
 ): boolean | Promise<boolean> {
-  const sign = engine ??= pickEngine();
-  const expected = secrets.map((secret) => sign(algorithm, getKey(secret), parts));
+  const expected = secrets.map((secret) => computeHmac(algorithm, secret, parts));
   return expected.every((each) => each instanceof Uint8Array)
     ? matchesAny(signatures, expected)
     : Promise.all(expected).then((all) => matchesAny(signatures, all));

@@ -1,9 +1,10 @@
-import { ConfigurationError, ForbiddenError, UnauthorizedError } from "../../errors/http_errors.ts";
+import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";
 import { getHeader } from "../http/api_event.ts";
 import { type AuthMethod, isAuthMethod } from "../http/auth_method.ts";
 import { useConfiguredSession } from "../http/auth_registry.ts";
 import { isTrustedPage } from "../http/cors.ts";
 import type { ApiEvent, AuthorizerContext, RestApiEvent } from "../http/lambda.ts";
+import { getAuthorizerReason, refuseCredential } from "../http/refuse_credential.ts";
 import type { SessionResult } from "../http/session.ts";
 import { UserStatus } from "../http/user_status.ts";
 import { type OptionRule, protective } from "../option_rules.ts";
@@ -91,7 +92,7 @@ function readAuthorizer(
   const authorizer = event.requestContext.authorizer ?? {};
   const { userStatus, userId } = authorizer;
   if (userStatus !== UserStatus.Authenticated || typeof userId !== "string" || userId === "") {
-    throw new UnauthorizedError("Authentication is required");
+    throw refuseCredential(getAuthorizerReason(userStatus), "Authentication is required");
   }
   const hasCookie = getHeader(request, "Cookie", "cookie") !== undefined;
   if (hasCookie && origins === undefined && (!origin || !isTrustedPage(request, origin))) {

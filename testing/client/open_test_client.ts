@@ -55,6 +55,7 @@ export async function openTestClient(options: TestClientOptions): Promise<TestCl
     const root = resolve(options.root ?? ".");
     cleanup.push(setVariables({ ...ENVIRONMENT, ...options.env }));
     const project = await TestProject.open(root);
+    cleanup.push(setVariables(project.createVariables()));
     const database = await openDatabase(project, options.migrations);
     if (database !== undefined) cleanup.push(() => database.close());
     if (options.migrations !== false) redirectClients(database?.config ?? refuseDatabase);

@@ -1,6 +1,13 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { findConfigFile } from "../../cli/discovery/config_file.ts";
+import {
+  type EnvironmentValue,
+  type FunctionEnvironments,
+  getFixedValue,
+  listVariables,
+} from "../../cli/discovery/environment_value.ts";
 import {
   findFunctionFiles,
   type FunctionFile,
@@ -8,6 +15,8 @@ import {
 } from "../../cli/discovery/function_files.ts";
 import type { FunctionNaming } from "../../cli/discovery/function_naming.ts";
 import { importDefault, importFile } from "../../cli/discovery/import_file.ts";
+import { isSecretName, listRequiredVariables } from "../../cli/discovery/required_variables.ts";
+import { sourceFiles } from "../../cli/discovery/source_files.ts";
 import type { LambdaContext } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Route } from "../../router/define_router.ts";
@@ -37,11 +46,16 @@ export type TestRoute = FunctionFile & { readonly method: string; readonly path:
 interface ProjectSettings extends FunctionNaming {
   readonly functionsDir?: string;
   readonly database?: { readonly migrationsDir?: string };
-  readonly infra?: {
+  readonly infra?: FunctionEnvironments & {
     readonly api?: { readonly authorizer?: string; readonly headRoutes?: boolean };
     readonly websocket?: { readonly authorizer?: string | false };
     readonly functions?: Readonly<Record<string, { readonly twoWay?: boolean }>>;
   };
+}
+
+function isSecret(name: string, value: EnvironmentValue): boolean {
+  const { secret, variable } = Object(value) as { secret?: unknown; variable?: unknown };
+  return Boolean(secret) || variable === true && isSecretName(name);
 }
 
 /** A project whose functions are loaded when they are first called. */
@@ -49,15 +63,14 @@ export class TestProject {
   readonly root: string;
   readonly settings: ProjectSettings;
   readonly functions: readonly FunctionFile[];
+  readonly #functionsDir: string;
   #match: Promise<(method: string, path: string) => RouteMatch<TestRoute>> | undefined;
 
   private constructor(root: string, settings: ProjectSettings) {
     this.root = root;
     this.settings = settings;
-    this.functions = findFunctionFiles(
-      resolve(root, settings.functionsDir ?? "src/functions"),
-      settings,
-    );
+    this.#functionsDir = resolve(root, settings.functionsDir ?? "src/functions");
+    this.functions = findFunctionFiles(this.#functionsDir, settings);
   }
 
   /**
@@ -76,6 +89,25 @@ export class TestProject {
   findMigrations(): string | undefined {
     const folder = resolve(this.root, this.settings.database?.migrationsDir ?? "migrations");
     return existsSync(folder) ? folder : undefined;
+  }
+
+  /**
+   * Returns the values of variables that a test need not set: texts of `infra.environment`, and random secrets for those
+   * in it and for those that the sources require by a name of secrets, as `trellis dev` generates them.
+   */
+  createVariables(): Record<string, string> {
+    const values: Record<string, string> = {};
+    // beside a folder of functions in the root are the packages
+    const above = dirname(this.#functionsDir);
+    const secrets = sourceFiles(above === this.root ? this.#functionsDir : above)
+      .flatMap((file) => listRequiredVariables(readFileSync(file, "utf8"))).filter(isSecretName);
+    for (const [name, value] of listVariables(this.settings.infra ?? {})) {
+      const fixed = getFixedValue(value);
+      if (fixed !== undefined) values[name] ??= fixed;
+      else if (isSecret(name, value)) secrets.push(name);
+    }
+    for (const name of secrets) values[name] ??= randomBytes(32).toString("hex");
+    return values;
   }
 
   /**

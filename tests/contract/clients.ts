@@ -193,7 +193,7 @@ for (const name of EXAMPLES) {
         const called = await run(Deno.execPath(), args, parent);
         assertEquals(called.trim().split("\n").length, Object.keys(TYPESCRIPT).length);
       };
-      for (const form of FORMS[name]) await withExample(name, call, form);
+      for (const form of FORMS) await withExample(name, call, form);
     } finally {
       await Deno.remove(parent, { recursive: true });
     }
@@ -220,9 +220,7 @@ for (const [language, { options, compile, call }] of Object.entries(LANGUAGES)) 
           const live = join(LIVE, name);
           if (!existsSync(live)) return;
           // a build of booking answers alike, so one language is enough
-          const forms = language === "python" || name === "shapes"
-            ? FORMS[name]
-            : ["sources"] as const;
+          const forms = language === "python" || name === "shapes" ? FORMS : ["sources"] as const;
           for (const form of forms) {
             await withExample(name, async (url, token) => {
               assertEquals((await call(folder, live, url, token)).trim(), "called");

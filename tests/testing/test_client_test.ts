@@ -1,4 +1,10 @@
-import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -398,4 +404,21 @@ Deno.test("createTestClient() has the types of the generated client, which can u
   const client = createClient<routes>({ baseUrl: "http://localhost", fetch: api.fetch });
   const { data } = await client.GET("/echo/{id}", { params: { path: { id: "8" } } });
   assertEquals(data?.path, "/echo/8");
+});
+
+Deno.test("createTestClient() generates the secrets of the configuration and of the sources, and sets its texts", async () => {
+  const before = { ...process.env };
+  const root = join(PROJECT, "../secrets");
+  const api = await createTestClient({ root, env: { MAIL_API_TOKEN: "of the test" } });
+  const { body } = await api.get("/values", { expect: 200 });
+  const secrets = ["HOOK_SIGNING_KEY", "PAYMENTS_CREDENTIAL", "EXISTING_SECRET", "OWN"];
+  for (const name of secrets) assertMatch(body[name], /^[0-9a-f]{64}$/, name);
+  assertEquals(new Set(secrets.map((name) => body[name])).size, secrets.length);
+  assertEquals(process.env.PAYMENTS_CREDENTIAL, body.PAYMENTS_CREDENTIAL);
+  const { MAIL_API_TOKEN, REGION_NAME, GREETING, PHOTOS, LOG_LEVEL } = body;
+  assertEquals([MAIL_API_TOKEN, REGION_NAME, GREETING], ["of the test", "north", "hello"]);
+  // no request must reach a bucket by accident
+  assertEquals([PHOTOS, LOG_LEVEL], ["unset", "ERROR"]);
+  await api.close();
+  assertEquals({ ...process.env }, before);
 });

@@ -193,6 +193,10 @@ export async function walkMembers(lab: PluginLab): Promise<void> {
   await post(owner, "/organization/check-slug", { slug });
   const { id: organizationId } = await post(owner, "/organization/create", { name: "Acme", slug });
   const inOrganization = `?organizationId=${organizationId}`;
+  // these answer null without an active organization
+  await post(owner, "/organization/set-active", { organizationId: null });
+  await get(owner, "/organization/get-full-organization");
+  await get(owner, "/organization/get-organization");
   await post(owner, "/organization/update", {
     organizationId,
     data: { name: "Acme 2", metadata: { tier: 2 } },

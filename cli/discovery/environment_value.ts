@@ -45,3 +45,25 @@ export type EnvironmentValue =
    * true.
    */
   | { variable: true; default?: string; secret?: boolean };
+
+/** The settings `infra` with the variables of functions. */
+export interface FunctionEnvironments {
+  readonly environment?: Readonly<Record<string, EnvironmentValue>>;
+  readonly functions?: Readonly<
+    Record<string, { readonly environment?: Readonly<Record<string, EnvironmentValue>> }>
+  >;
+}
+
+/** Lists the variables that the configuration gives to functions, those of all functions first. */
+export function listVariables(
+  { environment = {}, functions = {} }: FunctionEnvironments,
+): [name: string, value: EnvironmentValue][] {
+  const own = Object.values(functions).flatMap((each) => Object.entries(each.environment ?? {}));
+  return [...Object.entries(environment), ...own];
+}
+
+/** Returns the value of a variable that is the same everywhere: a text, or the default of a Terraform variable. */
+export function getFixedValue(value: EnvironmentValue): string | undefined {
+  if (typeof value === "string") return value;
+  return "variable" in value ? value.default : undefined;
+}
