@@ -6,13 +6,10 @@
  */
 import process from "node:process";
 import { runCli } from "./run_cli.ts";
-import { hastenDrizzle } from "./sources/drizzle_imports.ts";
 
 // with a listener, a signal waits until synchronous file writes finish; shells expect 128 + number
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
-
-hastenDrizzle();
 
 // not process.exit(): it would lose output that is still buffered
 process.exitCode = await runCli(process.argv.slice(2));

@@ -131,7 +131,7 @@ export function observeHandler<E, R>(
     const startedMs = performance.now();
     const invocation = createInvocation(event, context, settings, reader);
     invocation.deadlineMs = getDeadline(context, startedMs);
-    return enterInvocation(invocation, async function run() {
+    return enterInvocation(invocation, async () => {
       const span = settings.tracing
         ? startInvocationSpan(invocation, settings, context, reader.describeSpan(event))
         : undefined;

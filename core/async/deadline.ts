@@ -43,7 +43,7 @@ export async function withinDeadline<T>(
   if (delayMs > MAX_TIMER_MS) return await work;
   let timer: ReturnType<typeof setTimeout>;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(function expire() {
+    timer = setTimeout(() => {
       const error = explainDeadline(invocation, span);
       invocation.expire();
       reject(error);

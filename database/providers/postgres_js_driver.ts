@@ -217,9 +217,12 @@ export function toSqlDriver(
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       pipelines: true,
-      run: async (statement) => toResult(await gate.run(() => start(tx, statement))),
-      savepoint: (work) =>
-        tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
+      async run(statement) {
+        return toResult(await gate.run(() => start(tx, statement)));
+      },
+      savepoint(work) {
+        return tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>;
+      },
     };
   }
   return {

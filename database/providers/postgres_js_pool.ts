@@ -20,6 +20,12 @@ interface Generation {
   isSpent: boolean;
 }
 
+/** A statement or a transaction that is awaited. */
+interface Usage {
+  readonly generation: Generation;
+  isOver: boolean;
+}
+
 const REPLACED = "CONNECTION_REPLACED";
 
 /** Errors of sockets that could not be opened. */
@@ -72,16 +78,10 @@ export class PostgresPool {
     if (waking !== undefined) await waking;
     const generation = this.#current ??= this.#open();
     generation.active++;
-    let isOver = false;
-    const leave = (): void => {
-      if (isOver) return;
-      isOver = true;
-      generation.active--;
-      if (generation.isSpent) this.#retire(generation);
-    };
+    const usage: Usage = { generation, isOver: false };
     const forget = onDeadline(() => {
       this.#spend(generation);
-      leave();
+      this.#leave(usage);
     });
     try {
       return await work(generation.sql, forget !== NO_DEADLINE);
@@ -92,8 +92,15 @@ export class PostgresPool {
     } finally {
       this.#rest.used();
       forget();
-      leave();
+      this.#leave(usage);
     }
+  }
+
+  #leave(usage: Usage): void {
+    if (usage.isOver) return;
+    usage.isOver = true;
+    usage.generation.active--;
+    if (usage.generation.isSpent) this.#retire(usage.generation);
   }
 
   /** End of the last statement or transaction, on the clock of `performance.now()`. */

@@ -3,6 +3,7 @@ import { DatabaseError, type UniqueViolationError } from "../../errors/database_
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
 import { addOccurrences } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
+import type { Span } from "../../observability/span.ts";
 import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
 import { isTransactionConflict } from "../../sql/sqlstate.ts";
@@ -65,14 +66,6 @@ export async function withQueryMetrics<T>(
   });
   const count: RetryCount = { retries: 0 };
 
-  function end(failure: unknown): void {
-    addOccurrences({ queryName }, [
-      ["QueryDuration", "Milliseconds", performance.now() - startedMs],
-      ["QueryErrors", "Count", failure === undefined ? 0 : 1],
-      ["QueryRetries", "Count", count.retries],
-    ]);
-    endSpan(span, failure);
-  }
   let result: T;
   try {
     if (logInput !== undefined && isLevelEnabled("DEBUG")) {
@@ -84,12 +77,21 @@ export async function withQueryMetrics<T>(
     const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
     const { sqlState } = error as Partial<DatabaseError>;
     if (sqlState !== undefined) span.attributes["db.response.status_code"] = sqlState;
-    end(error.statusCode >= 500 ? error : undefined);
+    recordEnd(span, startedMs, count, error.statusCode >= 500 ? error : undefined);
     logOnce(error, queryName, count.retries);
     throw error;
   }
-  end(undefined);
+  recordEnd(span, startedMs, count, undefined);
   return result;
+}
+
+function recordEnd(span: Span, startedMs: number, count: RetryCount, failure: unknown): void {
+  addOccurrences({ queryName: span.name }, [
+    ["QueryDuration", "Milliseconds", performance.now() - startedMs],
+    ["QueryErrors", "Count", failure === undefined ? 0 : 1],
+    ["QueryRetries", "Count", count.retries],
+  ]);
+  endSpan(span, failure);
 }
 
 /** Errors that were logged, so that nested queries do not log the same failure twice. */

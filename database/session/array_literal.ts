@@ -23,36 +23,42 @@ export function parseArray<T>(
   delimiter = ",",
 ): ArrayItem<T>[] {
   // bounds come first if a lower bound is not 1
-  let at = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
+  const start = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
+  const items: ArrayItem<T>[] = [];
+  readItems(items, text, start + 1, readItem, delimiter);
+  return items;
+}
 
-  /** Reads the items after an opening brace, up to the closing one. */
-  function readItems(): ArrayItem<T>[] {
-    const items: ArrayItem<T>[] = [];
-    while (at < text.length) {
-      const char = text[at];
-      if (char === "}") {
-        at++;
-        break;
-      } else if (char === "{") {
-        at++;
-        items.push(readItems());
-      } else if (char === delimiter) {
-        at++;
-      } else if (char === '"') {
-        const end = findQuote(text, at + 1);
-        items.push(readItem(unescape(text.slice(at + 1, end))));
-        at = end + 1;
-      } else {
-        const end = findEnd(text, at, delimiter);
-        const item = text.slice(at, end);
-        items.push(item === "NULL" ? null : readItem(unescape(item)));
-        at = end;
-      }
+/** Reads the items after an opening brace. Returns the position after the closing one. */
+function readItems<T>(
+  items: ArrayItem<T>[],
+  text: string,
+  from: number,
+  readItem: (item: string) => T,
+  delimiter: string,
+): number {
+  let at = from;
+  while (at < text.length) {
+    const char = text[at];
+    if (char === "}") return at + 1;
+    if (char === "{") {
+      const inner: ArrayItem<T>[] = [];
+      items.push(inner);
+      at = readItems(inner, text, at + 1, readItem, delimiter);
+    } else if (char === delimiter) {
+      at++;
+    } else if (char === '"') {
+      const end = findQuote(text, at + 1);
+      items.push(readItem(unescape(text.slice(at + 1, end))));
+      at = end + 1;
+    } else {
+      const end = findEnd(text, at, delimiter);
+      const item = text.slice(at, end);
+      items.push(item === "NULL" ? null : readItem(unescape(item)));
+      at = end;
     }
-    return items;
   }
-  at++;
-  return readItems();
+  return at;
 }
 
 const BRACKET = "[".charCodeAt(0);

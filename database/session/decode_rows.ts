@@ -56,7 +56,7 @@ export function toTextCells(
     if (decode === undefined) return { ...cell, decode: reader as Cell["decode"] };
     return {
       ...cell,
-      decode: (text: unknown) => {
+      decode(text) {
         const value = reader(text as string);
         return value === null ? null : decode(value);
       },

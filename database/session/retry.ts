@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/async/clock.ts";
-import { retry } from "../../core/retry.ts";
+import { retry, type RetryOptions } from "../../core/retry.ts";
 import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -124,31 +124,29 @@ export async function runWithRetry<T>(
   let startedAt = 0;
   let attempts = 0;
 
-  function run(): Promise<T> | T {
-    startedAt = ++sequence;
-    attempts++;
-    return fn();
-  }
-  function mayRetry(error: unknown): boolean {
-    const isSafe = isOutcomeUnknown(error) ? idempotent === true : isConflict(error);
-    return isSafe && !isInsideTransaction(error) &&
-      !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > startedAt);
-  }
-  function onRetry(error: unknown, attempt: number): void {
-    count.retries = attempt;
-    const shown = error instanceof Error ? error : new Error("conflict", { cause: error });
-    options.onRetry?.(shown, attempt);
-  }
+  const policy: RetryOptions = {
+    ...options,
+    maxAttempts: maxRetries + 1,
+    isRetryable(error) {
+      const isSafe = isOutcomeUnknown(error) ? idempotent === true : isConflict(error);
+      return isSafe && !isInsideTransaction(error) &&
+        !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > startedAt);
+    },
+    onRetry(error, attempt) {
+      count.retries = attempt;
+      const shown = error instanceof Error ? error : new Error("conflict", { cause: error });
+      options.onRetry?.(shown, attempt);
+    },
+  };
   try {
-    return await retry(run, {
-      ...options,
-      maxAttempts: maxRetries + 1,
-      isRetryable: mayRetry,
-      onRetry,
-    });
+    return await retry(() => {
+      startedAt = ++sequence;
+      attempts++;
+      return fn();
+    }, policy);
   } catch (error) {
     // with maxRetries 0 nothing was retried here, so an outer retry may still run
-    if (maxRetries > 0 && mayRetry(error)) {
+    if (maxRetries > 0 && policy.isRetryable(error)) {
       const given = { at: ++sequence, attempts };
       for (const link of objectsIn(error)) givenUp.set(link, given);
     }
