@@ -22,8 +22,11 @@ export interface JobClient {
   execute(query: SQL): PromiseLike<unknown>;
 }
 
+/** Statements outside of a transaction that are sent at once: the server works on several connections. */
+const AT_ONCE = 4;
+
 /**
- * Inserts jobs in the transaction of a client, or in a separate transaction.
+ * Inserts jobs in the transaction of a client, or in separate transactions.
  *
  * @param client The client.
  * @param rows The jobs.
@@ -32,17 +35,26 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   if (rows.length === 0) return;
   const { clock, delivery } = getJobsConfig();
   const state = findTransactionState(client);
-  for (const batch of splitRows(dropRepeated(rows))) {
+  const batches = splitRows(dropRepeated(rows)).map((batch) => {
     const hasKeys = batch.some(({ hasKey }) => hasKey);
     const build = (mayExist: boolean): PlainSql => {
       const inserting = buildInsert(batch, { clock: findTestClock(clock), mayExist });
       return delivery?.notifies ? buildNotify(client, batch, inserting) : inserting;
     };
-    if (state === undefined) await insertAtOnce(client, build, hasKeys);
-    else insertAhead(client, state, build(hasKeys));
+    return { build, hasKeys };
+  });
+  if (state !== undefined) {
+    for (const { build, hasKeys } of batches) insertAhead(client, state, build(hasKeys));
+    return addCommitted(state, rows);
   }
-  if (state === undefined) await onCommitted(rows);
-  else addCommitted(state, rows);
+  for (let at = 0; at < batches.length; at += AT_ONCE) {
+    await Promise.all(
+      batches.slice(at, at + AT_ONCE).map(({ build, hasKeys }) =>
+        insertAtOnce(client, build, hasKeys)
+      ),
+    );
+  }
+  await onCommitted(rows);
 }
 
 /** Leaves out rows whose key is repeated: a statement can take over the earlier job of a key once. */
