@@ -127,7 +127,7 @@ export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
     return {
       undone: replayed.files,
       down: { tag, path: `${tag}.sql`, hash: hashText(sql), sql, statements, rollsBack },
-      statements: [...statements, removeApplied(tables, rollsBack)],
+      statements: undo.length === 0 ? [] : [...statements, removeApplied(tables, rollsBack)],
       problems,
       needed: replayed.kept,
       kept: way.kept,

@@ -249,6 +249,8 @@ Deno.test(
         `ALTER TABLE "notes" RENAME COLUMN "${name}" TO "body"`,
         'ALTER TABLE "notes" ALTER COLUMN "body" SET NOT NULL',
       ]);
+      const none = await run("rollback", "--to", "0002_drop", "--dry-run");
+      assertEquals(JSON.parse(none.stdout).statements, []);
       const early = await planDatabaseRollback(target, undefined);
       const other = "INSERT INTO orm.__orm_migrations VALUES ('0003_other', 'hash', 1, 1, true)";
       await client.unsafe(other);

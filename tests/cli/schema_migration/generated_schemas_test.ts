@@ -161,6 +161,11 @@ async function migrateFilled(
   if (error !== undefined) return error;
   assertEquals(await read(values.map(({ after: text }) => text)), old);
   const back = await planDatabaseRollback(target, "0001_a");
+  // the change needs no statement, so there is no second migration
+  if (back.tags.length === 0) {
+    assertEquals([planned.steps, back.statements], [[], []]);
+    return;
+  }
   if (back.problems.length > 0) {
     count("rollback refused");
     for (const problem of back.problems) assertMatch(problem, NO_WAY_BACK);
