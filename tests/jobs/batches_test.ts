@@ -137,3 +137,18 @@ Deno.test("a worker gives back a batch that was leased ahead and did not begin",
     ]);
   });
 });
+
+Deno.test("enqueueMany() inserts each job once, whatever the number of its statements", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "many", schema: z.number() })(() => {});
+    // more than are sent side by side
+    const payloads = Array.from({ length: 4500 }, (_, n) => n);
+    const ids = await job.enqueueMany(db, payloads);
+    const rows = await executeRows<{ id: string; payload: string }>(
+      db,
+      sql`select id, payload from trellis_jobs order by payload::int`,
+    );
+    assertEquals(rows.map(({ payload }) => Number(payload)), payloads);
+    assertEquals(rows.map(({ id }) => id), ids);
+  });
+});

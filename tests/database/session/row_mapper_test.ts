@@ -13,6 +13,7 @@ import {
   timestamp,
 } from "drizzle-orm/pg-core";
 import fc from "fast-check";
+import { toTextCells } from "../../../database/session/decode_rows.ts";
 import { mapRow } from "../../../database/session/row_mapper.ts";
 import { mapToFields } from "../../../database/session/client.ts";
 import { testSeed } from "../../support/seed.ts";
@@ -123,4 +124,14 @@ Deno.test("mapRow() keeps a field whose name is a property of all objects", () =
   assertEquals(mapRow(mapToFields(fields).cells, [1, "x"], undefined), {
     constructor: { id: 1, title: "x" },
   } as never);
+});
+
+Deno.test("toTextCells() gives a decoder no null, also if it is the null of JSON", () => {
+  const field = sql`'null'::json`.mapWith((value) => ({ value }));
+  const { cells } = mapToFields([{ path: ["a"], field }, { path: ["b"], field }]);
+  const columns = ["a", "b"].map((name) => ({ name, type: 114 }));
+  assertEquals(mapRow(toTextCells(cells, columns), ["null", "[1]"], undefined), {
+    a: null,
+    b: { value: [1] },
+  });
 });
