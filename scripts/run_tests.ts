@@ -16,8 +16,8 @@ import { countTests, readTimes, type TestCount } from "./test_output.ts";
 import { createRunFolder, removeAbandoned } from "./test_folders.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Tests wait for servers and timers too: with four processes more than there are cores, none of two cores is ever idle. */
-const PROCESSES = navigator.hardwareConcurrency + 4;
+/** Tests wait for servers and timers too, so two processes more than there are cores keep them busy. */
+const PROCESSES = navigator.hardwareConcurrency + 2;
 
 /** `deno task check` checks the types; embedded databases start from a snapshot. */
 const TEST_OPTIONS = [
