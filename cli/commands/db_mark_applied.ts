@@ -62,21 +62,19 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const at = tags.indexOf(tag.replace(/\.sql$/, ""));
   const isEarlier = options.earlier === true && at > 0;
   const marked: MarkAppliedResult[] = [];
-  for (const each of isEarlier ? tags.slice(0, at + 1) : [tag]) {
-    const result = await withDatabase(
-      database,
-      () => markMigrationApplied({ ...target, tag: each }),
-    );
-    marked.push(result);
-    const what = result.alreadyApplied
-      ? "was already applied; nothing was written"
-      : output.green("is marked as applied");
-    output.line(`${output.bold(label)}: ${result.tag} ${what}`);
-  }
+  await withDatabase(database, async () => {
+    for (const each of isEarlier ? tags.slice(0, at + 1) : [tag]) {
+      const result = await markMigrationApplied({ ...target, tag: each });
+      marked.push(result);
+      const what = result.alreadyApplied
+        ? "was already applied; nothing was written"
+        : output.green("is marked as applied");
+      output.line(`${output.bold(label)}: ${result.tag} ${what}`);
+    }
+  });
   const { findings, ...last } = marked.at(-1)!;
   printFindings(output, findings, folder);
-  const earlier = marked.slice(0, -1).filter((each) => !each.alreadyApplied).map((each) =>
-    each.tag
-  );
+  const written = marked.slice(0, -1).filter(({ alreadyApplied }) => !alreadyApplied);
+  const earlier = written.map((each) => each.tag);
   return { exitCode: ExitCode.Done, database: label, ...last, earlier, findings };
 }

@@ -91,7 +91,7 @@ for (const runtime of RUNTIMES) {
           }`,
       );
       assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
-      assert(stored > kinds.stored * 0.25, `${stored} of ${kinds.stored} used the database`);
+      assert(stored > kinds.stored * 0.5, `${stored} of ${kinds.stored} used the database`);
       assert(
         requests >= REQUESTS / 3 && metrics >= requests && spans >= requests,
         JSON.stringify(report),

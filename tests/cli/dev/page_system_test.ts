@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../../core/async/clock.ts";
 import type { Browser, Page } from "puppeteer-core";
 import type { DevServer } from "../../../cli/dev/dev_server.ts";
 import { browserPath, launchBrowser } from "../../support/browser.ts";
@@ -249,7 +250,10 @@ Deno.test(
           await tabTo(new RegExp(subject));
           await press("Enter");
           const frame = await page.waitForFrame((each) => each.url().includes("/_trellis/mails/"));
-          await frame.waitForFunction(`document.body?.textContent.includes("Hello from ${width}")`);
+          // waitForFunction waits for animation frames, which a frame of another origin below the window may not run
+          const text = () => frame.evaluate("document.body?.textContent ?? ''").then(String);
+          for (let i = 0; i < 200 && (await text()) === ""; i++) await systemClock.sleep(50);
+          assertStringIncludes(await text(), `Hello from ${width}`);
           await assertFits(page);
         });
 
