@@ -241,7 +241,15 @@ Deno.test("stop() leaves nothing open, so that the process can exit", async () =
     await sql\`CREATE INDEX ASYNC i ON t (id)\`;
     server.holdJobs();
     await sql\`CREATE INDEX ASYNC j ON t (id)\`;
-    const open = sql.begin(async (tx) => { await tx\`INSERT INTO t VALUES (1)\`; await server.stop(); });
+    const inserted = Promise.withResolvers();
+    const open = sql.begin(async (tx) => {
+      await tx\`INSERT INTO t VALUES (1)\`;
+      inserted.resolve();
+      // postgres.js would send COMMIT or ROLLBACK on the closed socket, which may end the process
+      await new Promise(() => {});
+    });
+    await inserted.promise;
+    await server.stop();
     await open.catch(() => {});
     await server.stop();
     console.log("ended");
