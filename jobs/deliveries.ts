@@ -1,4 +1,5 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
+import { groupBy, splitEvery } from "../core/lists/group_by.ts";
 import { getTestServices } from "../core/test_services.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { limitRequest } from "../env/limit_request.ts";
@@ -107,10 +108,7 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
       }
       const url = findQueueUrl(queueUrl);
       const entries = url.endsWith(".fifo") ? toFifoEntries(jobs) : toStandardEntries(jobs);
-      const requests: SendMessageBatchRequestEntry[][] = [];
-      for (let at = 0; at < entries.length; at += MAX_ENTRIES) {
-        requests.push(entries.slice(at, at + MAX_ENTRIES));
-      }
+      const requests = splitEvery(entries, MAX_ENTRIES);
       if (performance.now() < pausedUntilMs) {
         throw new ServiceUnavailableError("Amazon SQS did not answer the last request");
       }
@@ -137,18 +135,12 @@ function findQueueUrl(
 /** One message for each job, so that any number of workers share them; of more than 1,000 jobs, several. */
 function toStandardEntries(jobs: readonly CommittedJob[]): SendMessageBatchRequestEntry[] {
   const size = Math.ceil(jobs.length / MAX_MESSAGES);
-  const byDelay = new Map<number, CommittedJob[]>();
-  for (const job of jobs) {
-    const delay = Math.ceil(job.delaySeconds);
-    if (delay > MAX_DELAY_SECONDS) continue;
-    const delayed = byDelay.get(delay);
-    if (delayed === undefined) byDelay.set(delay, [job]);
-    else delayed.push(job);
-  }
+  const near = jobs.filter(({ delaySeconds }) => Math.ceil(delaySeconds) <= MAX_DELAY_SECONDS);
+  const byDelay = groupBy(near, ({ delaySeconds }) => Math.ceil(delaySeconds));
   return [...byDelay].flatMap(([delay, delayed]) =>
-    splitIds(delayed, size).map((ids, at) => ({
+    splitEvery(delayed, size).map((part, at) => ({
       Id: `d${delay}-${at}`,
-      MessageBody: JSON.stringify({ ids }),
+      MessageBody: JSON.stringify({ ids: part.map(({ id }) => id) }),
       DelaySeconds: delay,
     }))
   );
@@ -163,14 +155,6 @@ function toFifoEntries(jobs: readonly CommittedJob[]): SendMessageBatchRequestEn
     // a later attempt of the same job must not count as a duplicate
     MessageDeduplicationId: crypto.randomUUID(),
   }));
-}
-
-function splitIds(jobs: readonly CommittedJob[], size: number): string[][] {
-  const lists: string[][] = [];
-  for (let at = 0; at < jobs.length; at += size) {
-    lists.push(jobs.slice(at, at + size).map(({ id }) => id));
-  }
-  return lists;
 }
 
 const MAX_GROUP_ID = 128;

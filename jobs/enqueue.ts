@@ -1,5 +1,6 @@
 import type { SQL } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { splitEvery } from "../core/lists/group_by.ts";
 import { beforeDeadline } from "../core/request_context.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
@@ -47,12 +48,8 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
     for (const { build, hasKeys } of batches) insertAhead(client, state, build(hasKeys));
     return addCommitted(state, rows);
   }
-  for (let at = 0; at < batches.length; at += AT_ONCE) {
-    await Promise.all(
-      batches.slice(at, at + AT_ONCE).map(({ build, hasKeys }) =>
-        insertAtOnce(client, build, hasKeys)
-      ),
-    );
+  for (const part of splitEvery(batches, AT_ONCE)) {
+    await Promise.all(part.map(({ build, hasKeys }) => insertAtOnce(client, build, hasKeys)));
   }
   await onCommitted(rows);
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
+import { splitEvery } from "../core/lists/group_by.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
@@ -160,8 +161,7 @@ export class JobRunner {
     const db = await this.#options.getDb();
     for (const fence of new Set(leased.map((job) => job.fence))) {
       const all = leased.filter((job) => job.fence === fence).map(({ id }) => id);
-      for (let at = 0; at < all.length; at += MAX_LEASED) {
-        const ids = all.slice(at, at + MAX_LEASED);
+      for (const ids of splitEvery(all, MAX_LEASED)) {
         const statement = buildRelease({ ids, fence }, this.#options.clock);
         await withDistSqlRetry(async () => await runSql(db, statement), { idempotent: true });
       }

@@ -1,3 +1,4 @@
+import { splitEvery } from "../core/lists/group_by.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { type PlainSql, sql } from "../database/session/plain_sql.ts";
@@ -98,9 +99,7 @@ export class LeaseWatch {
     const startedMs = performance.now() - this.#watchMs;
     const long = [...this.#jobs].filter((job) => job.startedMs <= startedMs);
     try {
-      for (let at = 0; at < long.length; at += MAX_IDS) {
-        await this.#check(long.slice(at, at + MAX_IDS));
-      }
+      for (const part of splitEvery(long, MAX_IDS)) await this.#check(part);
       for (const { onLook } of long) await onLook?.();
     } catch (error) {
       log("WARN", "the jobs that run were not looked at, the worker tries again", { error });

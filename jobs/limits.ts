@@ -1,4 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
+import { groupValues } from "../core/lists/group_by.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
@@ -337,9 +338,7 @@ export async function moveIds(
 ): Promise<[name: string, ids: readonly string[]][]> {
   const select = selectByIds(ids, { names, limit: MAX_IDS, clock, withGroups: true });
   const rows = await runSqlRows<{ id: string; name: string }>(db, buildMove(select, names));
-  const byName = new Map<string, string[]>();
-  for (const { id, name } of rows) byName.set(name, [...byName.get(name) ?? [], id]);
-  return [...byName];
+  return [...groupValues(rows.map(({ id, name }) => [name, id] as const))];
 }
 
 function isSame(limit: LimitRecord["limit"], known: LimitRecord["limit"] | undefined): boolean {

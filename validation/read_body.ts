@@ -1,3 +1,4 @@
+import { groupValues } from "../core/lists/group_by.ts";
 import { getHeader, readRawBody } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { parseJson } from "../core/http/parse_json.ts";
@@ -112,13 +113,7 @@ export function collectInput<T>(
   entries: Iterable<readonly [string, T]>,
   listKeys: ReadonlySet<string>,
 ): Record<string, T | T[]> {
-  const values = new Map<string, T[]>();
-  for (const [key, value] of entries) {
-    const known = values.get(key);
-    if (known === undefined) values.set(key, [value]);
-    else known.push(value);
-  }
-  return toInput(values, listKeys);
+  return toInput(groupValues(entries), listKeys);
 }
 
 /**

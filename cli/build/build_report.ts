@@ -7,7 +7,7 @@ import { formatSourceError, type SourceError } from "../sources/build_error.ts";
 import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import { count, summarizeList } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import { renderTable } from "../terminal/text_table.ts";

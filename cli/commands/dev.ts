@@ -10,7 +10,7 @@ import type { DatabaseChoice } from "../dev/local_database.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 import { waitForStopSignal } from "../terminal/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import { readProject, readProjectConfig } from "../config/read_project.ts";
 
 /** The command `trellis dev`. */

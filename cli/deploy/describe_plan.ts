@@ -1,4 +1,4 @@
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import type { ResourceChange } from "./terraform.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { compareText } from "../project/findings.ts";
 import type { SequencePrivilege } from "./sql_access.ts";

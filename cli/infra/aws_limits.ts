@@ -1,6 +1,6 @@
 import type { InfraSettings } from "../config/infra.ts";
 import type { QueueInfra } from "../config/named_resources.ts";
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { getResource, getTimeoutSeconds } from "./resources.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import { snakeCase } from "../discovery/snake_case.ts";
 import { type Expression, expression } from "./hcl.ts";
 

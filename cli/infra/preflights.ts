@@ -1,4 +1,4 @@
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import type { CredentialedOrigins } from "../../core/http/cors.ts";
 import type { ApiInfra } from "../config/api_infra.ts";
 import type { GatewayPaths } from "./gateway_paths.ts";

@@ -1,5 +1,5 @@
 import type { CallExpression } from "acorn";
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { parseRouteKey } from "../../router/route_key.ts";

@@ -1,4 +1,4 @@
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 import { dropTrailingDigits, getImportedName, isDeferred } from "../sources/syntax.ts";
 import { readFileSync } from "node:fs";
 import type { LoadedFunction } from "../project/loaded_function.ts";

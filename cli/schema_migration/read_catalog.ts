@@ -9,7 +9,7 @@ import {
 } from "./catalog.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
-import { groupBy } from "../project/group_by.ts";
+import { groupBy } from "../../core/lists/group_by.ts";
 
 /** The part of a database that queries need. */
 export interface Queryable {

@@ -1,4 +1,5 @@
 import { UnexpectedError } from "../../errors/http_errors.ts";
+import { groupValues } from "../lists/group_by.ts";
 import { decodeBase64 } from "./base64.ts";
 import type {
   AlbEvent,
@@ -7,6 +8,7 @@ import type {
   HttpApiEvent,
   RestApiEvent,
 } from "./lambda.ts";
+import { decodeForm } from "./percent_encoding.ts";
 
 /** The kind of gateway of an HTTP event, which decides the format of the response. */
 export type ApiEventSource = "rest" | "http" | "alb";
@@ -147,21 +149,16 @@ export function getHeaders(event: ApiEvent): Record<string, string> {
 
 /** Returns the decoded values of each query parameter. */
 export function getQuery(event: ApiEvent): Map<string, string[]> {
-  const query = new Map<string, string[]>();
-  if (isHttpApiEvent(event)) {
-    // the event's own object joins repeated parameters with commas, which cannot be undone
-    for (const [key, value] of new URLSearchParams(event.rawQueryString ?? "")) {
-      addValue(query, key, value);
-    }
-    return query;
-  }
-  const decode = isAlbEvent(event) ? decodeQuery : (text: string) => text;
+  // the event's own object joins repeated parameters with commas, which cannot be undone
+  if (isHttpApiEvent(event)) return groupValues(new URLSearchParams(event.rawQueryString ?? ""));
+  const decode = isAlbEvent(event) ? decodeForm : (text: string) => text;
+  const pairs: [key: string, value: string][] = [];
   for (const [key, given] of Object.entries(getGivenQuery(event))) {
     for (const value of [given].flat()) {
-      if (typeof value === "string") addValue(query, decode(key), decode(value));
+      if (typeof value === "string") pairs.push([decode(key), decode(value)]);
     }
   }
-  return query;
+  return groupValues(pairs);
 }
 
 /**
@@ -173,21 +170,6 @@ export function getGivenQuery(
 ): Readonly<Record<string, string | readonly (string | undefined)[] | undefined>> {
   const { queryStringParameters, multiValueQueryStringParameters } = event;
   return { ...queryStringParameters, ...multiValueQueryStringParameters };
-}
-
-function addValue(query: Map<string, string[]>, key: string, value: string): void {
-  const values = query.get(key);
-  if (values === undefined) query.set(key, [value]);
-  else values.push(value);
-}
-
-/** Decodes a query parameter of a load balancer, which passes them on encoded. */
-function decodeQuery(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return text;
-  }
 }
 
 /** Checks whether an event has query parameters. */

@@ -4,6 +4,15 @@ export function encodePercent(text: string): string {
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
+/** Decodes a value of a form, in which a plus is a space. Returns malformed text unchanged. */
+export function decodeForm(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
 /** Decodes a percent-encoded text. Returns malformed text unchanged. */
 export function decodePercent(text: string): string {
   if (!text.includes("%")) return text;

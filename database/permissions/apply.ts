@@ -1,3 +1,4 @@
+import { groupBy } from "../../core/lists/group_by.ts";
 import { environment } from "../../env/get_env.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { describeDriverError } from "../../errors/driver_error.ts";
@@ -175,16 +176,10 @@ function groupByStatement(
   declared: DeclaredGrants,
   live: LiveGrants,
 ): Map<PermissionStatement, [string, DeclaredGrant][]> {
-  const byStatement = new Map<PermissionStatement, [string, DeclaredGrant][]>();
-  for (const [key, grant] of declared.grants) {
-    if (!differs(live.grants.get(key), grant) && !isTakenBefore(key, grant, declared, live)) {
-      continue;
-    }
-    const own = byStatement.get(grant.statement) ?? [];
-    own.push([key, grant]);
-    byStatement.set(grant.statement, own);
-  }
-  return byStatement;
+  const missing = [...declared.grants].filter(([key, grant]) =>
+    differs(live.grants.get(key), grant) || isTakenBefore(key, grant, declared, live)
+  );
+  return groupBy(missing, ([, grant]) => grant.statement);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { groupValues } from "../../core/lists/group_by.ts";
 import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
 import { createRestApiEvent } from "../events.ts";
 
@@ -49,8 +50,9 @@ export async function toRestApiEvent(
     method: request.method,
     path: request.url.pathname,
     resource,
-    headers: groupValues(request.headers),
-    query: groupValues(request.url.searchParams),
+    // a name may be `__proto__` or `constructor`
+    headers: Object.fromEntries(groupValues(request.headers)),
+    query: Object.fromEntries(groupValues(request.url.searchParams)),
     pathParameters: parameters ?? undefined,
     body: body.length === 0 ? undefined : isText ? text : body,
     authorizer,
@@ -58,13 +60,4 @@ export async function toRestApiEvent(
     sourceIp: request.sourceIp,
     stage,
   });
-}
-
-/** Collects the values of each name; a name may be `__proto__` or `constructor`. */
-function groupValues(
-  pairs: Iterable<readonly [name: string, value: string]>,
-): Record<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const [name, value] of pairs) groups.set(name, [...groups.get(name) ?? [], value]);
-  return Object.fromEntries(groups);
 }
