@@ -119,3 +119,18 @@ export const IDEMPOTENCY_OPTION: OptionRule = [
   (value) => (value as RequestIdempotency | null)?.store?.protectRequest !== undefined,
   "{ store } with a store of @trellis/fn/idempotency",
 ];
+
+/**
+ * Returns a handler that runs once for each message, if the option `idempotency` is set.
+ *
+ * @param handler The user's function.
+ * @param idempotency The option.
+ * @param getKey Reads the id of a message.
+ */
+export function protectMessages<TParams, TResult>(
+  handler: (params: TParams) => TResult,
+  idempotency: MessageIdempotency<never, unknown> | undefined,
+  getKey: (params: TParams) => string,
+): (params: TParams) => TResult | Promise<Awaited<TResult>> {
+  return idempotency?.store.protectMessage(handler, idempotency, getKey) ?? handler;
+}

@@ -1,6 +1,6 @@
 import type { LambdaContext } from "../core/http/lambda.ts";
 import { listEventCorrelationIds } from "../core/triggers/correlation.ts";
-import { addLogFields, observeTrigger } from "../core/triggers/observe_trigger.ts";
+import { addLogFields, wrapTrigger } from "../core/triggers/observe_trigger.ts";
 import { parseJsonInput } from "../core/triggers/parse_input.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "../core/triggers/record_scope.ts";
 import { identifySnsRecord, readSnsRecords } from "../core/triggers/read_records.ts";
@@ -8,13 +8,11 @@ import type { EventBridgeEvent, SnsEvent } from "../core/triggers/trigger_events
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
-  checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
 } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import { type MailEvent, parseMailEvent } from "./mail_event.ts";
-import { record } from "../env/recording.ts";
 
 const FOREIGN_EVENT =
   "The event comes neither from SNS nor from EventBridge: the trigger must be a topic or a rule";
@@ -67,34 +65,27 @@ export function defineMailEventHandler(
   checkTriggerOptions("defineMailEventHandler", options, ASYNC_KEYS);
 
   return function wrapHandler(handler) {
-    checkHandler("defineMailEventHandler", handler);
-
-    async function handle(
-      value: unknown,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      await handler({ event: parseMailEvent(value), context, metadata });
-    }
-
-    const lambda = observeTrigger<SnsEvent | EventBridgeEvent, void>(
-      handler.name,
-      options,
-      listIds,
-      async (event, context, metadata) => {
+    return wrapTrigger("defineMailEventHandler", options, handler, {
+      listCorrelationIds: listIds,
+      async work(event, context, metadata): Promise<void> {
         if (isEventBridge(event)) {
           addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
-          return await handle(event.detail, context, metadata);
+          await handler({ event: parseMailEvent(event.detail), context, metadata });
+          return;
         }
         await runRecords(
           readSnsRecords(event, FOREIGN_EVENT),
           metadata,
           identifySnsRecord,
-          (record, own) => handle(parseJsonInput(record.Sns.Message), context, own),
+          ({ Sns }, own) =>
+            handler({
+              event: parseMailEvent(parseJsonInput(Sns.Message)),
+              context,
+              metadata: own,
+            }),
         );
       },
-    );
-    return record("defineMailEventHandler", [options, handler], Object.assign(lambda, { handler }));
+    });
   };
 }
 

@@ -3,23 +3,21 @@ import { isClientError } from "../client_error.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
-import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
+import { type MessageIdempotency, protectMessages, type TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { listEventCorrelationIds } from "./correlation.ts";
 import { foreignEvent } from "./foreign_event.ts";
-import { addLogFields, observeTrigger } from "./observe_trigger.ts";
+import { addLogFields, wrapTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
 import type { EventBridgeEvent } from "./trigger_events.ts";
 import { getReason } from "./trigger_failure.ts";
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
-  checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
 import { protective, SCHEMA_OPTION } from "../option_rules.ts";
-import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineEventHandler} for EventBridge. Without a type argument (`never`) its parameter is omitted. */
 export interface EventHandlerOptions<TDetail = never, TTransaction = never>
@@ -174,76 +172,50 @@ function defineAnyEventHandler(
   const { event: schema, response } = options;
 
   return function wrapHandler(handler) {
-    checkHandler("defineEventHandler", handler);
-
-    async function handle(given: unknown, context: LambdaContext, metadata: WrapperMetadata) {
-      const event = await parseInput(schema, given).catch((error) => {
-        if (!isClientError(error)) throw error;
-        throw foreignEvent(`The event does not fit its schema: ${getReason(error)}`, given, error);
-      });
-      const result = await handler({ event, context, metadata });
-      if (response === undefined) return result;
-      return await parseInput(response, result).catch((error) => {
-        if (!isClientError(error)) throw error;
-        throw new UnexpectedError(`The result does not fit response: ${getReason(error)}`, {
-          cause: error,
+    return wrapTrigger("defineEventHandler", options, handler, {
+      async work(given: unknown, context, metadata): Promise<unknown> {
+        const event = await parseInput(schema, given).catch((error) => {
+          if (!isClientError(error)) throw error;
+          throw foreignEvent(
+            `The event does not fit its schema: ${getReason(error)}`,
+            given,
+            error,
+          );
         });
-      });
-    }
-
-    const lambda = observeTrigger<unknown, unknown>(handler.name, options, () => [], handle);
-    return record("defineEventHandler", [options, handler], Object.assign(lambda, { handler }));
+        const result = await handler({ event, context, metadata });
+        if (response === undefined) return result;
+        return await parseInput(response, result).catch((error) => {
+          if (!isClientError(error)) throw error;
+          throw new UnexpectedError(`The result does not fit response: ${getReason(error)}`, {
+            cause: error,
+          });
+        });
+      },
+    });
   };
 }
 
-function defineBusHandler<TDetail = never, TTransaction = never>(
-  options: EventHandlerOptions<TDetail, TTransaction>,
-): <TResult>(
-  handler: EventHandlerFunction<TDetail, TResult, TTransaction>,
-) => TriggerHandler<
-  EventBridgeEvent,
-  TResult,
-  EventHandlerFunction<TDetail, TResult, TTransaction>
-> {
+function defineBusHandler(
+  options: EventHandlerOptions<unknown, unknown>,
+): (handler: EventHandlerFunction<unknown, unknown, unknown>) => unknown {
   checkTriggerOptions("defineEventHandler", options, ["schema", "idempotency", ...ASYNC_KEYS]);
   const { schema } = options;
 
-  return function wrapHandler<TResult>(
-    handler: EventHandlerFunction<TDetail, TResult, TTransaction>,
-  ): TriggerHandler<
-    EventBridgeEvent,
-    TResult,
-    EventHandlerFunction<TDetail, TResult, TTransaction>
-  > {
-    checkHandler("defineEventHandler", handler);
-    const { idempotency } = options;
-    const run = idempotency?.store.protectMessage(handler, idempotency, ({ event }) => event.id) ??
-      handler;
-
-    async function handle(
-      event: EventBridgeEvent,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<TResult> {
-      if (typeof event?.["detail-type"] !== "string") {
-        throw foreignEvent(
-          "The event is none of EventBridge: the trigger of this function must be a rule",
-          event,
-        );
-      }
-      addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
-      const parsed = schema && { detail: await parseInput(schema, event.detail) };
-      return await run(
-        { event, context, metadata, ...parsed } as Parameters<typeof handler>[0],
-      );
-    }
-
-    const lambda = observeTrigger<EventBridgeEvent, TResult>(
-      handler.name,
-      options,
-      listEventCorrelationIds,
-      handle,
-    );
-    return record("defineEventHandler", [options, handler], Object.assign(lambda, { handler }));
+  return function wrapHandler(handler) {
+    const run = protectMessages(handler, options.idempotency, ({ event }) => event.id);
+    return wrapTrigger("defineEventHandler", options, handler, {
+      listCorrelationIds: listEventCorrelationIds,
+      async work(event: EventBridgeEvent, context, metadata): Promise<unknown> {
+        if (typeof event?.["detail-type"] !== "string") {
+          throw foreignEvent(
+            "The event is none of EventBridge: the trigger of this function must be a rule",
+            event,
+          );
+        }
+        addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
+        const parsed = schema && { detail: await parseInput(schema, event.detail) };
+        return await run({ event, context, metadata, ...parsed } as Parameters<typeof handler>[0]);
+      },
+    });
   };
 }

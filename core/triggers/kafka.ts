@@ -2,21 +2,19 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
-import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
+import { type MessageIdempotency, protectMessages, type TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
+import { wrapOrderedTrigger } from "./ordered_batch.ts";
 import { decodeText, openContent, parseInput, toLoggableContent } from "./parse_input.ts";
 import { toLoggableEvent } from "../loggable_message.ts";
 import { foreignEvent } from "./foreign_event.ts";
-import { observeOrderedBatch } from "./ordered_batch.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KafkaBatchResult, KafkaEvent, KafkaRecord } from "./stream_events.ts";
 import {
-  checkHandler,
   checkTriggerOptions,
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineKafkaHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface KafkaHandlerOptions<TValue = never, TTransaction = never>
@@ -110,32 +108,24 @@ export function defineKafkaHandler<TValue = never, TTransaction = never>(
   const { schema, partialFailures = false, concurrency = 1 } = options;
 
   return function wrapHandler(handler) {
-    checkHandler("defineKafkaHandler", handler);
-    const { idempotency } = options;
-    const run = idempotency?.store.protectMessage(
+    const run = protectMessages(
       handler,
-      idempotency,
+      options.idempotency,
       ({ record }) => getPosition(record),
-    ) ?? handler;
-
-    async function handle(
-      record: KafkaRecord,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      const key = typeof record.key === "string" ? decodeText(record.key) : undefined;
-      const parsed = schema && { value: await parseInput(schema, readValue(record)) };
-      const params = { record, key, context, metadata, ...parsed };
-      await run(params as Parameters<typeof handler>[0]);
-    }
-
-    const report = partialFailures ? reportFailures : failOnFailures;
-    const lambda = observeOrderedBatch<KafkaEvent, KafkaRecord, KafkaBatchResult>(
-      handler.name,
-      options,
-      { listLanes: getPartitions, concurrency, identify, work: handle, report, toLoggable },
     );
-    return record("defineKafkaHandler", [options, handler], Object.assign(lambda, { handler }));
+    return wrapOrderedTrigger("defineKafkaHandler", options, handler, {
+      listLanes: getPartitions,
+      concurrency,
+      identify,
+      async work(record, context, metadata): Promise<void> {
+        const key = typeof record.key === "string" ? decodeText(record.key) : undefined;
+        const parsed = schema && { value: await parseInput(schema, readValue(record)) };
+        const params = { record, key, context, metadata, ...parsed };
+        await run(params as Parameters<typeof handler>[0]);
+      },
+      report: partialFailures ? reportFailures : failOnFailures,
+      toLoggable,
+    });
   };
 }
 

@@ -1,3 +1,4 @@
+import { record } from "../../env/recording.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { type LogFields, renderFields } from "../../observability/logger.ts";
 import { describeEvent } from "../event_span.ts";
@@ -13,7 +14,7 @@ import {
 import { findCorrelationId } from "./correlation.ts";
 import { toLoggableEvent } from "../loggable_message.ts";
 import { toServerError } from "./trigger_failure.ts";
-import type { TriggerOptions } from "./trigger_options.ts";
+import { checkHandler, type TriggerHandler, type TriggerOptions } from "./trigger_options.ts";
 
 /** Work of a trigger on one event. */
 export type TriggerWork<E, R> = (
@@ -58,6 +59,40 @@ export function observeTrigger<E, R>(
   }
 
   return observeHandler(run, { operationName, logging, metrics, tracing }, reader, name);
+}
+
+/** What a factory does with the events of its trigger. */
+export interface TriggerParts<E, R> {
+  /**
+   * Returns what may be the correlation id of an event, best first. Must accept any event.
+   * @default () => []
+   */
+  readonly listCorrelationIds?: (event: E) => readonly unknown[];
+  /** The work on an event. */
+  readonly work: TriggerWork<E, R>;
+  /** Returns a copy of the event for the log. */
+  readonly toLoggable?: (event: E) => unknown;
+}
+
+/**
+ * Returns the function for Lambda of a user's function.
+ *
+ * @param factory Name of the factory, for messages.
+ * @param options The trigger's options, which are checked.
+ * @param handler The user's function.
+ * @param parts What happens with events.
+ * @throws {ConfigurationError} If `handler` is not a function.
+ */
+export function wrapTrigger<E, R, F>(
+  factory: string,
+  options: TriggerOptions,
+  handler: F,
+  { listCorrelationIds = () => [], work, toLoggable }: TriggerParts<E, R>,
+): TriggerHandler<E, R, F> {
+  checkHandler(factory, handler);
+  const { name } = handler as { name: string };
+  const lambda = observeTrigger(name, options, listCorrelationIds, work, toLoggable);
+  return record(factory, [options, handler], Object.assign(lambda, { handler }));
 }
 
 /**

@@ -1,17 +1,21 @@
 import { log } from "../../observability/logger.ts";
 import { addOccurrences } from "../../observability/metrics.ts";
 import type { LambdaContext } from "../http/lambda.ts";
-import type { LambdaHandler, WrapperMetadata } from "../with_observability.ts";
-import { observeTrigger } from "./observe_trigger.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { wrapTrigger } from "./observe_trigger.ts";
 import { beginBatch, type RecordBatch, type RecordIdentity, tryRecord } from "./record_scope.ts";
-import type { TriggerOptions } from "./trigger_options.ts";
+import type { StreamBatchResult } from "./stream_events.ts";
+import type { TriggerHandler, TriggerOptions } from "./trigger_options.ts";
 
 /** A source that delivers records in order. */
 export interface OrderedSource<E, T, R> {
   /** Returns the records by shard or partition. Throws if the event comes from another service. */
   readonly listLanes: (event: E) => readonly (readonly T[])[];
-  /** Lanes that are processed at once. */
-  readonly concurrency: number;
+  /**
+   * Lanes that are processed at once.
+   * @default 1
+   */
+  readonly concurrency?: number;
   /** Returns the ids of a record. */
   readonly identify: (record: T) => RecordIdentity;
   /** The work on one record. */
@@ -19,47 +23,50 @@ export interface OrderedSource<E, T, R> {
   /** Returns the result of the invocation. `failed` has the first failed record of each lane. */
   readonly report: (failed: readonly T[]) => R;
   /** Returns a copy of the event for the log. */
-  readonly toLoggable: (event: E) => unknown;
+  readonly toLoggable?: (event: E) => unknown;
 }
 
 /**
- * Adds observability to a handler of ordered records. A lane stops at its first failure, because the
- * source delivers everything from there on again.
+ * Returns the function for Lambda of a user's function for ordered records. A lane stops at its first failure, because
+ * the source delivers everything from there on again.
  *
- * @param name Name of the user's function.
- * @param options The trigger's options.
+ * @param factory Name of the factory, for messages.
+ * @param options The trigger's options, which are checked.
+ * @param handler The user's function.
  * @param source The source.
- * @returns The function for Lambda.
+ * @throws {ConfigurationError} If `handler` is not a function.
  */
-export function observeOrderedBatch<E, T, R>(
-  name: string,
+export function wrapOrderedTrigger<E, T, R, F>(
+  factory: string,
   options: TriggerOptions,
+  handler: F,
   source: OrderedSource<E, T, R>,
-): LambdaHandler<E, R> {
-  const { listLanes, concurrency, identify, work, report, toLoggable } = source;
+): TriggerHandler<E, R, F> {
+  const { listLanes, concurrency = 1, identify, work, report, toLoggable } = source;
+  return wrapTrigger<E, R, F>(factory, options, handler, {
+    async work(event, context, metadata) {
+      const lanes = listLanes(event);
+      const stopped = await processLanes({
+        lanes,
+        concurrency,
+        metadata,
+        identify,
+        work: (record, own) => work(record, context, own),
+        onStop: logWaiting,
+      });
+      if (options.metrics !== false) {
+        const count = lanes.reduce((sum, { length }) => sum + length, 0);
+        addRecordMetrics(metadata, count, stopped.length);
+      }
+      return report(stopped.map(({ failed }) => failed));
+    },
+    toLoggable,
+  });
+}
 
-  async function processBatch(
-    event: E,
-    context: LambdaContext,
-    metadata: WrapperMetadata,
-  ): Promise<R> {
-    const lanes = listLanes(event);
-    const stopped = await processLanes({
-      lanes,
-      concurrency,
-      metadata,
-      identify,
-      work: (record, own) => work(record, context, own),
-      onStop: logWaiting,
-    });
-    if (options.metrics !== false) {
-      const count = lanes.reduce((sum, { length }) => sum + length, 0);
-      addRecordMetrics(metadata, count, stopped.length);
-    }
-    return report(stopped.map(({ failed }) => failed));
-  }
-
-  return observeTrigger<E, R>(name, options, () => [], processBatch, toLoggable);
+/** Returns the answer to Lambda that names the positions from which it delivers again. */
+export function reportPositions(positions: readonly string[]): StreamBatchResult {
+  return { batchItemFailures: positions.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
 /** Logs in one line how many records wait for the next delivery. */

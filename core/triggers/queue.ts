@@ -1,14 +1,14 @@
-import { record } from "../../env/recording.ts";
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
+import { groupBy } from "../lists/group_by.ts";
 import type { LambdaContext } from "../http/lambda.ts";
-import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
+import { type MessageIdempotency, protectMessages, type TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { listEventCorrelationIds } from "./correlation.ts";
-import { observeTrigger } from "./observe_trigger.ts";
+import { wrapTrigger } from "./observe_trigger.ts";
 import { misfit, parseInput, parseJsonInput } from "./parse_input.ts";
-import { addRecordMetrics, processLanes } from "./ordered_batch.ts";
+import { addRecordMetrics, processLanes, reportPositions } from "./ordered_batch.ts";
 import { readRecords } from "./read_records.ts";
 import { type RecordBatch, type RecordIdentity, skipRecord } from "./record_scope.ts";
 import type {
@@ -20,7 +20,6 @@ import type {
 } from "./trigger_events.ts";
 import {
   checkChoice,
-  checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
   type TriggerOptions,
@@ -117,56 +116,32 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
   }
 
   return function wrapHandler(handler) {
-    checkHandler("defineQueueHandler", handler);
-    const { idempotency } = options;
-    const run = idempotency?.store.protectMessage(
-      handler,
-      idempotency,
-      ({ record }) => record.messageId,
-    ) ?? handler;
-
-    async function handle(
-      { record, message }: OpenRecord,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ) {
-      const parsed = schema && { body: await parseInput(schema, message.readInput()) };
-      await run(
-        { record, context, metadata, ...parsed } as Parameters<typeof handler>[0],
-      );
-    }
-
-    async function processBatch(
-      event: SqsEvent,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<SqsBatchResult> {
-      const records = getRecords(event);
-      const stopped = await processLanes({
-        lanes: getLanes(records, envelope),
-        concurrency,
-        metadata,
-        identify,
-        work: (record, own) => handle(record, context, own),
-        onStop: skipGroup,
-      });
-      const failed = new Set(
-        stopped.flatMap((lane) => [lane.failed, ...lane.rest].map(({ record }) => record)),
-      );
-      if (options.metrics !== false) addRecordMetrics(metadata, records.length, failed.size);
-      return {
-        batchItemFailures: records.filter((record) => failed.has(record))
-          .map(({ messageId }) => ({ itemIdentifier: messageId })),
-      };
-    }
-
-    const lambda = observeTrigger<SqsEvent, SqsBatchResult>(
-      handler.name,
-      options,
-      () => [],
-      processBatch,
-    );
-    return record("defineQueueHandler", [options, handler], Object.assign(lambda, { handler }));
+    const run = protectMessages(handler, options.idempotency, ({ record }) => record.messageId);
+    return wrapTrigger("defineQueueHandler", options, handler, {
+      async work(event: SqsEvent, context, metadata): Promise<SqsBatchResult> {
+        const records = getRecords(event);
+        const stopped = await processLanes({
+          lanes: getLanes(records, envelope),
+          concurrency,
+          metadata,
+          identify,
+          async work({ record, message }, own) {
+            const parsed = schema && { body: await parseInput(schema, message.readInput()) };
+            const params = { record, context, metadata: own, ...parsed };
+            await run(params as Parameters<typeof handler>[0]);
+          },
+          onStop: skipGroup,
+        });
+        const failed = new Set(
+          stopped.flatMap((lane) => [lane.failed, ...lane.rest].map(({ record }) => record)),
+        );
+        if (options.metrics !== false) addRecordMetrics(metadata, records.length, failed.size);
+        const ids = records.filter((record) => failed.has(record)).map(({ messageId }) =>
+          messageId
+        );
+        return reportPositions(ids);
+      },
+    });
   };
 }
 
@@ -199,18 +174,12 @@ function getLanes(
   records: readonly SqsRecord[],
   envelope: QueueEnvelope,
 ): readonly (readonly OpenRecord[])[] {
-  const lanes = new Map<unknown, OpenRecord[]>();
-  for (const record of records) {
+  const opened = records.map((record) => ({ record, message: openMessage(record, envelope) }));
+  const lanes = groupBy<unknown, OpenRecord>(opened, ({ record }) => {
     // other queues know groups too (fair queues), without an order
     const { eventSourceARN: arn, attributes } = record;
-    const lane = typeof arn === "string" && arn.endsWith(".fifo")
-      ? attributes?.MessageGroupId
-      : record;
-    const opened = { record, message: openMessage(record, envelope) };
-    const known = lanes.get(lane);
-    if (known === undefined) lanes.set(lane, [opened]);
-    else known.push(opened);
-  }
+    return typeof arn === "string" && arn.endsWith(".fifo") ? attributes?.MessageGroupId : record;
+  });
   return [...lanes.values()];
 }
 

@@ -1,16 +1,14 @@
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { foreignEvent } from "./foreign_event.ts";
-import { observeTrigger } from "./observe_trigger.ts";
+import { wrapTrigger } from "./observe_trigger.ts";
 import type { ScheduleEvent } from "./trigger_events.ts";
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
-  checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 
 /** Parameters of a schedule handler. */
 export interface ScheduleHandlerParams {
@@ -59,23 +57,11 @@ export function defineScheduleHandler(
   return function wrapHandler<TResult>(
     handler: ScheduleHandlerFunction<TResult>,
   ): TriggerHandler<ScheduleEvent, TResult, ScheduleHandlerFunction<TResult>> {
-    checkHandler("defineScheduleHandler", handler);
-
-    function handle(
-      event: ScheduleEvent,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): TResult | Promise<TResult> {
-      return handler({ event, scheduledTime: getTime(event), context, metadata });
-    }
-
-    const lambda = observeTrigger<ScheduleEvent, TResult>(
-      handler.name,
-      options,
-      (event) => [event?.id],
-      handle,
-    );
-    return record("defineScheduleHandler", [options, handler], Object.assign(lambda, { handler }));
+    return wrapTrigger("defineScheduleHandler", options, handler, {
+      listCorrelationIds: (event: ScheduleEvent) => [event?.id],
+      work: (event, context, metadata) =>
+        handler({ event, scheduledTime: getTime(event), context, metadata }),
+    });
   };
 }
 

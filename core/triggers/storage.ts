@@ -1,11 +1,11 @@
 import { logInfo } from "../../observability/logger.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import { decodeForm } from "../http/percent_encoding.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { observeTrigger } from "./observe_trigger.ts";
+import { wrapTrigger } from "./observe_trigger.ts";
 import { readRecords } from "./read_records.ts";
 import { listCorrelationIdsOfSingle, type RecordIdentity, runRecords } from "./record_scope.ts";
 import {
-  decodeKey,
   isBridged,
   readChange,
   type S3Event,
@@ -17,11 +17,9 @@ import {
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
-  checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 
 /** Event of a bucket: sent directly, through EventBridge, or once as a test. */
 export type StorageEvent = S3Event | S3EventBridgeEvent | S3TestEvent;
@@ -69,35 +67,24 @@ export function defineStorageHandler(
   checkTriggerOptions("defineStorageHandler", options, ASYNC_KEYS);
 
   return function wrapHandler(handler) {
-    checkHandler("defineStorageHandler", handler);
-
-    async function handle(
-      event: StorageEvent,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      if ((event as S3TestEvent | null)?.Event === "s3:TestEvent") {
-        logInfo("test event of a bucket ignored");
-        return;
-      }
-      await runRecords(
-        getRecords(event),
-        metadata,
-        identify,
-        (record, own) => handler({ ...readChange(record), record, context, metadata: own }),
-      );
-    }
-
-    const lambda = observeTrigger<StorageEvent, void>(
-      handler.name,
-      options,
-      (event) =>
+    return wrapTrigger("defineStorageHandler", options, handler, {
+      listCorrelationIds: (event: StorageEvent) =>
         isBridged(event)
           ? identify(event).correlationIds
           : listCorrelationIdsOfSingle((event as S3Event | null)?.Records, identify),
-      handle,
-    );
-    return record("defineStorageHandler", [options, handler], Object.assign(lambda, { handler }));
+      async work(event, context, metadata): Promise<void> {
+        if ((event as S3TestEvent | null)?.Event === "s3:TestEvent") {
+          logInfo("test event of a bucket ignored");
+          return;
+        }
+        await runRecords(
+          getRecords(event),
+          metadata,
+          identify,
+          (record, own) => handler({ ...readChange(record), record, context, metadata: own }),
+        );
+      },
+    });
   };
 }
 
@@ -112,7 +99,7 @@ function identify(record: S3Record | S3EventBridgeEvent): RecordIdentity {
   const { bucket, object } = record?.s3 ?? {};
   return {
     correlationIds: [record?.responseElements?.["x-amz-request-id"]],
-    fields: { bucket: String(bucket?.name), object_key: decodeKey(String(object?.key)) },
+    fields: { bucket: String(bucket?.name), object_key: decodeForm(String(object?.key)) },
   };
 }
 

@@ -1,3 +1,4 @@
+import { decodeForm } from "../http/percent_encoding.ts";
 import type { EventBridgeEvent } from "./trigger_events.ts";
 
 /** One change in a bucket, in a notification of S3. */
@@ -99,7 +100,8 @@ function readNotifiedChange({ eventName, s3: { bucket, object } }: S3Record): St
     : "other";
   return {
     bucket: bucket.name,
-    key: decodeKey(key),
+    // S3 encodes keys in its own notifications as forms are, in events for EventBridge not at all
+    key: decodeForm(key),
     change,
     eventName,
     size,
@@ -119,17 +121,6 @@ function readBridgedChange(
     ? "deleted"
     : "other";
   return { bucket: bucket.name, key, change, eventName, size, eTag, versionId, sequencer };
-}
-
-/**
- * Decodes a key. S3 encodes keys in its own notifications as forms are, in events for EventBridge not at all.
- */
-export function decodeKey(key: string): string {
-  try {
-    return decodeURIComponent(key.replaceAll("+", " "));
-  } catch {
-    return key;
-  }
 }
 
 /** Checks for an event of S3 that came through EventBridge. */

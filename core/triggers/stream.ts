@@ -1,8 +1,9 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
-import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
+import { type MessageIdempotency, protectMessages, type TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
+import { reportPositions, wrapOrderedTrigger } from "./ordered_batch.ts";
 import {
   misfit,
   openContent,
@@ -12,16 +13,13 @@ import {
 } from "./parse_input.ts";
 import { readKinesisRecords } from "./read_records.ts";
 import { toLoggableEvent } from "../loggable_message.ts";
-import { observeOrderedBatch } from "./ordered_batch.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KinesisEvent, KinesisRecord, StreamBatchResult } from "./stream_events.ts";
 import {
-  checkHandler,
   checkTriggerOptions,
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface StreamHandlerOptions<TData = never, TTransaction = never>
@@ -98,47 +96,27 @@ export function defineStreamHandler<TData = never, TTransaction = never>(
   const { schema } = options;
 
   return function wrapHandler(handler) {
-    checkHandler("defineStreamHandler", handler);
-    const { idempotency } = options;
-    const run =
-      idempotency?.store.protectMessage(handler, idempotency, ({ record }) => record.eventID) ??
-        handler;
-
-    async function handle(
-      { record, content }: OpenRecord,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      const { partitionKey } = record.kinesis;
-      if (schema !== undefined && isAggregated(record.kinesis.data)) throw misfit(AGGREGATED);
-      const parsed = schema && { data: await parseInput(schema, content!.readInput()) };
-      const params = { record, partitionKey, context, metadata, ...parsed };
-      await run(params as Parameters<typeof handler>[0]);
-    }
-
-    const lambda = observeOrderedBatch<KinesisEvent, OpenRecord, StreamBatchResult>(
-      handler.name,
-      options,
-      {
-        // Lambda hands over the records of one shard at a time
-        listLanes: (event) => [
-          readKinesisRecords(event, "a data stream").map((record) => ({
-            record,
-            content: schema && openContent(record.kinesis.data),
-          })),
-        ],
-        concurrency: 1,
-        identify,
-        work: handle,
-        report: (failed) => ({
-          batchItemFailures: failed.map(({ record: { kinesis } }) => ({
-            itemIdentifier: kinesis.sequenceNumber,
-          })),
-        }),
-        toLoggable,
+    const run = protectMessages(handler, options.idempotency, ({ record }) => record.eventID);
+    return wrapOrderedTrigger("defineStreamHandler", options, handler, {
+      // Lambda hands over the records of one shard at a time
+      listLanes: (event: KinesisEvent) => [
+        readKinesisRecords(event, "a data stream").map((record) => ({
+          record,
+          content: schema && openContent(record.kinesis.data),
+        })),
+      ],
+      identify,
+      async work({ record, content }, context, metadata): Promise<void> {
+        const { partitionKey } = record.kinesis;
+        if (schema !== undefined && isAggregated(record.kinesis.data)) throw misfit(AGGREGATED);
+        const parsed = schema && { data: await parseInput(schema, content!.readInput()) };
+        const params = { record, partitionKey, context, metadata, ...parsed };
+        await run(params as Parameters<typeof handler>[0]);
       },
-    );
-    return record("defineStreamHandler", [options, handler], Object.assign(lambda, { handler }));
+      report: (failed) =>
+        reportPositions(failed.map(({ record }) => record.kinesis.sequenceNumber)),
+      toLoggable,
+    });
   };
 }
 

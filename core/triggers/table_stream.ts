@@ -1,10 +1,9 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
-import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
+import { type MessageIdempotency, protectMessages, type TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { toLoggableEvent } from "../loggable_message.ts";
-import { observeOrderedBatch } from "./ordered_batch.ts";
+import { reportPositions, wrapOrderedTrigger } from "./ordered_batch.ts";
 import { misfit, parseInput } from "./parse_input.ts";
 import { readRecords } from "./read_records.ts";
 import type { RecordIdentity } from "./record_scope.ts";
@@ -16,12 +15,10 @@ import type {
   TableStreamRecord,
 } from "./stream_events.ts";
 import {
-  checkHandler,
   checkTriggerOptions,
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 import { decodeBase64 } from "../http/base64.ts";
 
 /** Options of {@link defineTableStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
@@ -121,54 +118,28 @@ export function defineTableStreamHandler<TItem = never, TTransaction = never>(
   const { schema } = options;
 
   return function wrapHandler(handler) {
-    checkHandler("defineTableStreamHandler", handler);
-    const { idempotency } = options;
-    const run =
-      idempotency?.store.protectMessage(handler, idempotency, ({ record }) => record.eventID) ??
-        handler;
-
-    async function handle(
-      record: TableStreamRecord,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      const { Keys, OldImage, NewImage, StreamViewType } = record.dynamodb;
-      const change = CHANGES[record.eventName];
-      const after = readImage(NewImage);
-      if (schema !== undefined && change !== "removed" && after === undefined) {
-        throw misfit(
-          `The stream has no new images, which schema parses: its view is ${StreamViewType}`,
-        );
-      }
-      const parsed = schema && after && { item: await parseInput(schema, after) };
-      const before = readImage(OldImage);
-      const keys = readAttributes(Keys);
-      const params = { record, change, keys, before, after, context, metadata, ...parsed };
-      await run(params as Parameters<typeof handler>[0]);
-    }
-
-    const lambda = observeOrderedBatch<TableStreamEvent, TableStreamRecord, StreamBatchResult>(
-      handler.name,
-      options,
-      {
-        // Lambda hands over the changes of one shard at a time
-        listLanes: (event) => [getRecords(event)],
-        concurrency: 1,
-        identify,
-        work: handle,
-        report: (failed) => ({
-          batchItemFailures: failed.map(({ dynamodb }) => ({
-            itemIdentifier: dynamodb.SequenceNumber,
-          })),
-        }),
-        toLoggable: toLoggableEvent,
+    const run = protectMessages(handler, options.idempotency, ({ record }) => record.eventID);
+    return wrapOrderedTrigger("defineTableStreamHandler", options, handler, {
+      // Lambda hands over the changes of one shard at a time
+      listLanes: (event: TableStreamEvent) => [getRecords(event)],
+      identify,
+      async work(record, context, metadata): Promise<void> {
+        const { Keys, OldImage, NewImage, StreamViewType } = record.dynamodb;
+        const change = CHANGES[record.eventName];
+        const after = readImage(NewImage);
+        if (schema !== undefined && change !== "removed" && after === undefined) {
+          throw misfit(
+            `The stream has no new images, which schema parses: its view is ${StreamViewType}`,
+          );
+        }
+        const parsed = schema && after && { item: await parseInput(schema, after) };
+        const before = readImage(OldImage);
+        const keys = readAttributes(Keys);
+        const params = { record, change, keys, before, after, context, metadata, ...parsed };
+        await run(params as Parameters<typeof handler>[0]);
       },
-    );
-    return record(
-      "defineTableStreamHandler",
-      [options, handler],
-      Object.assign(lambda, { handler }),
-    );
+      report: (failed) => reportPositions(failed.map(({ dynamodb }) => dynamodb.SequenceNumber)),
+    });
   };
 }
 

@@ -2,7 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { observeTrigger } from "./observe_trigger.ts";
+import { wrapTrigger } from "./observe_trigger.ts";
 import { parseInput, parseJsonInput } from "./parse_input.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "./record_scope.ts";
 import { identifySnsRecord, readSnsRecords } from "./read_records.ts";
@@ -10,11 +10,9 @@ import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
-  checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
-import { record } from "../../env/recording.ts";
 
 const FOREIGN_EVENT =
   "The event holds no messages of SNS: the trigger of this function must be a topic";
@@ -77,32 +75,21 @@ export function defineTopicHandler<TMessage = never>(
   const { schema } = options;
 
   return function wrapHandler(handler) {
-    checkHandler("defineTopicHandler", handler);
-
-    async function handle(
-      record: SnsRecord,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      const parsed = schema &&
-        { message: await parseInput(schema, parseJsonInput(record.Sns.Message)) };
-      await handler(
-        { record, context, metadata, ...parsed } as TopicHandlerParams<TMessage>,
-      );
-    }
-
-    const lambda = observeTrigger<SnsEvent, void>(
-      handler.name,
-      options,
-      (event) => listCorrelationIdsOfSingle(event?.Records, identifySnsRecord),
-      (event, context, metadata) =>
+    return wrapTrigger("defineTopicHandler", options, handler, {
+      listCorrelationIds: (event: SnsEvent) =>
+        listCorrelationIdsOfSingle(event?.Records, identifySnsRecord),
+      work: (event, context, metadata) =>
         runRecords(
           readSnsRecords(event, FOREIGN_EVENT),
           metadata,
           identifySnsRecord,
-          (record, own) => handle(record, context, own),
+          async (record, own) => {
+            const parsed = schema &&
+              { message: await parseInput(schema, parseJsonInput(record.Sns.Message)) };
+            const params = { record, context, metadata: own, ...parsed };
+            await handler(params as TopicHandlerParams<TMessage>);
+          },
         ),
-    );
-    return record("defineTopicHandler", [options, handler], Object.assign(lambda, { handler }));
+    });
   };
 }

@@ -3,10 +3,9 @@ import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { wholeNumber } from "../../core/function_options.ts";
 import type { LambdaContext } from "../../core/http/lambda.ts";
 import { checkOptions, FUNCTION_OPTION, NAME_OPTION } from "../../core/option_rules.ts";
-import { observeOrderedBatch } from "../../core/triggers/ordered_batch.ts";
+import { reportPositions, wrapOrderedTrigger } from "../../core/triggers/ordered_batch.ts";
 import type { KinesisEvent, StreamBatchResult } from "../../core/triggers/stream_events.ts";
 import {
-  checkHandler,
   checkTriggerOptions,
   type StreamTriggerOptions,
   type TriggerHandler,
@@ -19,11 +18,10 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { log } from "../../observability/logger.ts";
 import { addOccurrences } from "../../observability/metrics.ts";
 import type { Change } from "./change.ts";
-import { type ChangeItem, listChangeLanes, listWaitingPositions } from "./change_batch.ts";
+import { listChangeLanes, listWaitingPositions } from "./change_batch.ts";
 import { consumeRecord, type ConsumerOptions } from "./change_consumer.ts";
 import { readChangedTable } from "./changed_table.ts";
 import { cleanUp } from "./clean_up.ts";
-import { record } from "../../env/recording.ts";
 
 /** Options of `defineChangeStreamHandler`. */
 export interface ChangeStreamHandlerOptions<
@@ -150,50 +148,29 @@ export function defineChangeStreamHandler<
   }
 
   return function wrapHandler(handler) {
-    checkHandler("defineChangeStreamHandler", handler);
     const run = handler as ChangeStreamHandlerFunction<PgTable>;
-
-    async function handle(
-      { envelope, error }: ChangeItem,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Promise<void> {
-      if (envelope === undefined) throw error;
-      const outcome = await consumeRecord(
-        consumer,
-        envelope,
-        (change, tx, signal) => run({ change, tx, signal, context, metadata }),
-      );
-      if (outcome === "skipped") countSkipped(metadata, options.metrics !== false);
-      await cleanUpSometimes(metadata.operationName);
-    }
-
-    const lambda = observeOrderedBatch<KinesisEvent, ChangeItem, StreamBatchResult>(
-      handler.name,
-      options,
-      {
-        listLanes: (event) => listChangeLanes(event, consumer.table),
-        concurrency,
-        identify: ({ sequenceNumber, eventId }) => ({
-          correlationIds: [eventId],
-          fields: { sequence_number: sequenceNumber },
-        }),
-        work: handle,
-        report: (failed) => ({
-          // Lambda begins again at the lowest one; what was handled after it is recognized
-          batchItemFailures: failed.flatMap(listWaitingPositions).map((itemIdentifier) => ({
-            itemIdentifier,
-          })),
-        }),
-        // the rows are not logged: their columns may hold anything
-        toLoggable: (event) => ({ records: event?.Records?.length }),
+    return wrapOrderedTrigger("defineChangeStreamHandler", options, handler, {
+      listLanes: (event: KinesisEvent) => listChangeLanes(event, consumer.table),
+      concurrency,
+      identify: ({ sequenceNumber, eventId }) => ({
+        correlationIds: [eventId],
+        fields: { sequence_number: sequenceNumber },
+      }),
+      async work({ envelope, error }, context, metadata): Promise<void> {
+        if (envelope === undefined) throw error;
+        const outcome = await consumeRecord(
+          consumer,
+          envelope,
+          (change, tx, signal) => run({ change, tx, signal, context, metadata }),
+        );
+        if (outcome === "skipped") countSkipped(metadata, options.metrics !== false);
+        await cleanUpSometimes(metadata.operationName);
       },
-    );
-    return record(
-      "defineChangeStreamHandler",
-      [options, handler],
-      Object.assign(lambda, { handler }),
-    );
+      // Lambda begins again at the lowest one; what was handled after it is recognized
+      report: (failed) => reportPositions(failed.flatMap(listWaitingPositions)),
+      // the rows are not logged: their columns may hold anything
+      toLoggable: (event) => ({ records: event?.Records?.length }),
+    });
   };
 }
 
