@@ -1,4 +1,5 @@
 import type * as Ses from "@aws-sdk/client-sesv2";
+import { loadOnce } from "../core/async/single_flight.ts";
 import { checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { limitClient, type RequestLimit } from "../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
@@ -42,15 +43,11 @@ const PERMANENT: ReadonlySet<string> = new Set(["MessageRejected", "BadRequestEx
  */
 export function createSesTransport(options: SesTransportOptions = {}): MailTransport {
   checkOptions("createSesTransport", options, { configurationSet: NAME });
-  let connecting: Promise<Connection> | undefined;
+  const getConnection = loadOnce(connect);
   return {
     async send(message, signal): Promise<void> {
-      connecting ??= connect();
-      connecting.catch(() => connecting = undefined);
-      const { sdk, client } = await connecting;
-      const {
-        configurationSet = getOptionalEnv("MAIL_CONFIGURATION_SET"),
-      } = options;
+      const { sdk, client } = await getConnection();
+      const { configurationSet = getOptionalEnv("MAIL_CONFIGURATION_SET") } = options;
       try {
         await client.send(new sdk.SendEmailCommand(toInput(message, configurationSet)), {
           abortSignal: signal,
@@ -64,12 +61,7 @@ export function createSesTransport(options: SesTransportOptions = {}): MailTrans
   };
 }
 
-interface Connection {
-  readonly sdk: typeof Ses;
-  readonly client: Ses.SESv2Client;
-}
-
-async function connect(): Promise<Connection> {
+async function connect(): Promise<{ sdk: typeof Ses; client: Ses.SESv2Client }> {
   const sdk = await import("@aws-sdk/client-sesv2").catch(
     explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-sesv2", "createSesTransport"),
   );

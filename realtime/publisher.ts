@@ -1,4 +1,4 @@
-import type * as Management from "@aws-sdk/client-apigatewaymanagementapi";
+import { loadOnce } from "../core/async/single_flight.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions, FUNCTION_OPTION, OBJECT_OPTION } from "../core/option_rules.ts";
 import { getTestServices } from "../core/test_services.ts";
@@ -162,34 +162,22 @@ async function sendToAll(
 }
 
 function createSender(endpoint: () => string): Send {
-  let connecting:
-    | Promise<{
-      readonly sdk: typeof Management;
-      readonly client: Management.ApiGatewayManagementApiClient;
-    }>
-    | undefined;
-
-  async function connect() {
-    try {
-      const sdk = await import("@aws-sdk/client-apigatewaymanagementapi").catch(
-        explainMissing(
-          RUNTIME_PACKAGES,
-          "@aws-sdk/client-apigatewaymanagementapi",
-          "createPublisher",
-        ),
-      );
-      const client = new sdk.ApiGatewayManagementApiClient({ endpoint: endpoint() });
-      return { sdk, client: limitClient(client, LIMIT) };
-    } catch (error) {
-      connecting = undefined;
-      throw error;
-    }
-  }
+  const connect = loadOnce(async () => {
+    const sdk = await import("@aws-sdk/client-apigatewaymanagementapi").catch(
+      explainMissing(
+        RUNTIME_PACKAGES,
+        "@aws-sdk/client-apigatewaymanagementapi",
+        "createPublisher",
+      ),
+    );
+    const client = new sdk.ApiGatewayManagementApiClient({ endpoint: endpoint() });
+    return { sdk, client: limitClient(client, LIMIT) };
+  });
 
   return async function post(ConnectionId, Data): Promise<boolean> {
     const test = getTestServices();
     if (test !== undefined) return test.postToConnection(ConnectionId, Data);
-    const { sdk, client } = await (connecting ??= connect());
+    const { sdk, client } = await connect();
     try {
       await client.send(new sdk.PostToConnectionCommand({ ConnectionId, Data }));
       return true;

@@ -1,5 +1,6 @@
 // `instance.ts` imports this file when the auth library's API is first used.
 import type { Auth, BetterAuthPlugin } from "better-auth";
+import { loadOnce } from "../../core/async/single_flight.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuditSettings } from "../audit/audit_record.ts";
 import { type AuthRoute, listAuthRoutes } from "../better_auth/auth_routes.ts";
@@ -247,12 +248,9 @@ function checkLimitsFirst(
   handler: StartedBetterAuth["handler"],
   limits: AuthLimits | undefined,
 ): StartedBetterAuth["handler"] {
-  let checked: Promise<void> | undefined;
+  const check = limits && loadOnce(() => limits.check());
   return async function handleLimited(request) {
-    await (checked ??= limits?.check().catch((error) => {
-      checked = undefined;
-      throw error;
-    }));
+    await check?.();
     return await handler(request);
   };
 }

@@ -1,3 +1,4 @@
+import { loadOnce } from "../../core/async/single_flight.ts";
 import { findSession } from "../../database/session/statement_session.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -182,19 +183,12 @@ function makeInstance(
   config: AuthConfig,
 ): BetterAuthInstance {
   let options: BetterAuthOptions | undefined;
-  let loading: Promise<StartedBetterAuth> | undefined;
-
   async function load(): Promise<StartedBetterAuth> {
     const { startBetterAuth } = await import("./better_auth.ts");
     return await startBetterAuth(db, config, settings, auth.options);
   }
 
-  function start(): Promise<StartedBetterAuth> {
-    return loading ??= runOutsideInvocation(load).catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-  }
+  const start = loadOnce(() => runOutsideInvocation(load));
 
   async function handler(request: Request): Promise<Response> {
     try {

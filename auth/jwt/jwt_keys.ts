@@ -1,4 +1,5 @@
 import type { JWTVerifyGetKey } from "jose";
+import { loadOnce } from "../../core/async/single_flight.ts";
 import { limitRequest } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
@@ -31,7 +32,6 @@ export function createKeyLoader(
   options: JwtAuthOptions<unknown>,
 ): () => Promise<JwtKeys> {
   const { cooldownSeconds = 30, cacheSeconds = 600 } = options;
-  let loading: Promise<JwtKeys> | undefined;
 
   async function load(): Promise<JwtKeys> {
     const jose = await loadJose();
@@ -54,12 +54,7 @@ export function createKeyLoader(
     return { jose, getKey };
   }
 
-  return function loadKeys(): Promise<JwtKeys> {
-    return loading ??= load().catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-  };
+  return loadOnce(load);
 }
 
 async function loadJose(): Promise<Jose> {

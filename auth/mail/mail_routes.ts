@@ -1,3 +1,4 @@
+import { loadOnce } from "../../core/async/single_flight.ts";
 import { sql } from "../../database/session/plain_sql.ts";
 import { runSql } from "../../database/session/run_sql.ts";
 import { hasSqlState } from "../../errors/driver_error.ts";
@@ -37,14 +38,7 @@ const FIRST_STATEMENTS: Readonly<Record<string, number>> = {
 export function withMailRoutes(handler: Handler, db: JobClient, basePath: string): Handler {
   // hooks of the application can send further statements, so the number is observed
   const most = new Map(Object.entries(FIRST_STATEMENTS));
-  let checked: Promise<void> | undefined;
-
-  function checkOnce(): Promise<void> {
-    return checked ??= checkOutbox(db).catch((error) => {
-      checked = undefined;
-      throw error;
-    });
-  }
+  const checkOnce = loadOnce(() => checkOutbox(db));
 
   return async function serveEvenly(request): Promise<Response> {
     const path = new URL(request.url).pathname.slice(basePath.length).replace(/\/$/, "");

@@ -35,3 +35,15 @@ export class SingleFlight<K, V> {
     return [...this.#flights.keys()];
   }
 }
+
+/**
+ * Returns a function that calls `load` once for all its callers. After a failure, the next caller loads again.
+ *
+ * @param load Makes the value.
+ */
+export function loadOnce<V>(load: () => Promise<V>): () => Promise<V> {
+  const flight = new SingleFlight<undefined, V>();
+  return function getLoaded(): Promise<V> {
+    return flight.get(undefined, load);
+  };
+}

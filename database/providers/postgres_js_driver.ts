@@ -1,4 +1,5 @@
 import type { PendingQuery, Sql, TransactionSql } from "postgres";
+import { loadOnce } from "../../core/async/single_flight.ts";
 import { type ConnectRetry, retryRefused } from "./connect_retry.ts";
 import { isConnectFailure, isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
 import type {
@@ -154,8 +155,12 @@ export class ServerState {
   prepares: boolean;
   /** True once the first statement was answered. */
   isKnown = false;
-  readonly #ask: () => Promise<void>;
-  #asking: Promise<void> | undefined;
+  /**
+   * Waits for the answer to the first statement. Sends it again if it failed.
+   *
+   * @throws The error of the server or the network.
+   */
+  readonly check: () => Promise<void>;
 
   /**
    * @param prepares Statements are prepared unless the first statement finds a pooler.
@@ -163,20 +168,9 @@ export class ServerState {
    */
   constructor(prepares: boolean, ask: () => Promise<void>) {
     this.prepares = prepares;
-    this.#ask = ask;
-  }
-
-  /**
-   * Waits for the answer to the first statement. Sends it again if it failed.
-   *
-   * @throws The error of the server or the network.
-   */
-  check(): Promise<void> {
-    return this.#asking ??= this.#ask().then(() => {
+    this.check = loadOnce(async () => {
+      await ask();
       this.isKnown = true;
-    }, (error) => {
-      this.#asking = undefined;
-      throw error;
     });
   }
 }
