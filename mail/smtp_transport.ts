@@ -1,3 +1,5 @@
+import { loadOnce } from "../core/async/single_flight.ts";
+import { parseUrl } from "../core/http/parse_url.ts";
 import { isStandIn } from "../env/recording.ts";
 import {
   checkOption,
@@ -64,12 +66,10 @@ export function createSmtpTransport(options: SmtpTransportOptions): MailTranspor
   // the value is not shown: it has a password
   checkOption("url", typeof url, [(type) => type !== "undefined", URL_OPTION[1]]);
   if (typeof url === "string" && !isStandIn(url)) parseServer(url);
-  let connecting: Promise<ReturnType<Nodemailer["createTransport"]>> | undefined;
+  const getServer = loadOnce(async () => await connect(typeof url === "function" ? url() : url));
   return {
     async send(message, outer): Promise<void> {
-      connecting ??= connect(typeof url === "function" ? url() : url);
-      connecting.catch(() => connecting = undefined);
-      const server = await connecting;
+      const server = await getServer();
       try {
         const { rejected = [] } = await limitRequest(
           { service: "The mail server", limitMs: LIMIT_MS, signal: outer },
@@ -116,14 +116,11 @@ function reportRejected({ id, name }: MailMessage, rejected: number): void {
 const PORTS = { "smtps:": 465, "smtp:": 587 } as const;
 
 function parseServer(text: string): object {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw invalidServer();
+  const url = parseUrl(text);
+  if (url === undefined || !Object.hasOwn(PORTS, url.protocol) || url.hostname === "") {
+    throw new ConfigurationError(`url must be ${URL_OPTION[1]}`);
   }
   const { protocol, hostname, port, username, password } = url;
-  if (!Object.hasOwn(PORTS, protocol) || hostname === "") throw invalidServer();
   const isLocal = hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
   return {
     host: hostname,
@@ -134,10 +131,6 @@ function parseServer(text: string): object {
       auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
     }),
   };
-}
-
-function invalidServer(): ConfigurationError {
-  return new ConfigurationError(`url must be ${URL_OPTION[1]}`);
 }
 
 function toNodemailer(message: MailMessage): object {

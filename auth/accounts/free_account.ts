@@ -1,5 +1,6 @@
 import type { GenericEndpointContext } from "better-auth";
 import { decodeBase64 } from "../../core/http/base64.ts";
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import type { BetterAuthOptions } from "../better_auth/better_auth_types.ts";
 import type { AuthSchema } from "../config/session_tables.ts";
@@ -276,9 +277,6 @@ export async function isFromBeforeProof(
 }
 
 function readClaims(token: string): Record<string, unknown> {
-  try {
-    return Object(JSON.parse(new TextDecoder().decode(decodeBase64(token.split(".")[1]))));
-  } catch {
-    return {};
-  }
+  const [, claims = ""] = token.split(".");
+  return Object(parseJsonOr(new TextDecoder().decode(decodeBase64(claims))));
 }

@@ -1,6 +1,7 @@
 import { isStandIn } from "../../env/recording.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthSettings } from "./config.ts";
+import { parseUrl } from "../../core/http/parse_url.ts";
 
 /** Second labels below which registries of countries sell names: `co.uk`, `com.br`. */
 const REGISTRY_LABEL = /^(?:ac|co|com|edu|gob|gov|gv|ltd|mil|ne|net|nom|or|org|plc|sch)$/;
@@ -114,11 +115,7 @@ function isOwnDomain(domain: string): boolean {
 
 /** Checks that a text is an origin as browsers send it. */
 function isOrigin(text: string): boolean {
-  try {
-    return new URL(text).origin === text;
-  } catch {
-    return false;
-  }
+  return parseUrl(text)?.origin === text;
 }
 
 /** Says what to write, with the host that was given where it makes an entry that passes. */

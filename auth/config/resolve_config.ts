@@ -15,6 +15,7 @@ import { withCheckedOrigins } from "./check_trusted_origins.ts";
 import type { AuthConfig, AuthSettings } from "./config.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { checkOptionTree } from "./option_tree.ts";
+import { parseUrl } from "../../core/http/parse_url.ts";
 import { resolveProviders } from "./providers.ts";
 import { resolveRateLimits } from "./rate_limit_settings.ts";
 import { SESSION_CHECK_TREE } from "./session_option_tree.ts";
@@ -201,13 +202,7 @@ function checkSeconds(expiresIn: number, updateAge: number): void {
 }
 
 function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
-  // the first call of URL.canParse takes 1.5 ms in a new process
-  let url: URL | undefined;
-  try {
-    url = typeof baseURL === "string" ? new URL(baseURL) : undefined;
-  } catch {
-    // reported below
-  }
+  const url = typeof baseURL === "string" ? parseUrl(baseURL) : undefined;
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
     throw new ConfigurationError(
       "AuthConfig.baseURL must be an absolute http or https URL such as " +

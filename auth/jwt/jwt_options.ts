@@ -10,6 +10,7 @@ import { wholeNumber } from "../../core/function_options.ts";
 import type { JwtClaims } from "../../core/http/auth_registry.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Schema } from "../../validation/schema.ts";
+import { parseUrl } from "../../core/http/parse_url.ts";
 
 /** Signature algorithms with a public key (RFC 7518, RFC 8037). */
 export const JWT_ALGORITHMS = [
@@ -150,12 +151,7 @@ export function requireClaimOptions(owner: string, options: JwtClaimOptions<unkn
 
 /** Checks for an address that is protected against tampering (RFC 7517, section 9.1). */
 function isKeyAddress(value: unknown): boolean {
-  let url: URL;
-  try {
-    url = new URL(value as string);
-  } catch {
-    return false;
-  }
-  return url.protocol === "https:" ||
-    (url.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname));
+  const url = parseUrl(value as string);
+  return url?.protocol === "https:" ||
+    (url?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname));
 }

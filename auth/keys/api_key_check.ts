@@ -3,6 +3,7 @@ import type { ApiKeyNeeds, ApiKeyPermissions } from "../../core/http/auth_method
 import type { ApiKeyIdentity } from "../../core/http/auth_registry.ts";
 import { encodeBase64Url } from "../../core/http/base64.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import { type RefusalReason, refuseCredential } from "../../core/http/refuse_credential.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import {
@@ -105,16 +106,8 @@ function checkOwner(
 }
 
 function parsePermissions(text: string | null): ApiKeyPermissions {
-  const value = parseJson(text);
+  const value = parseJsonOr(text ?? "", null);
   return typeof value === "object" && value !== null ? value as ApiKeyPermissions : {};
-}
-
-function parseJson(text: string | null): unknown {
-  try {
-    return text === null ? null : JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function checkPermissions(has: ApiKeyPermissions, needs: ApiKeyPermissions = {}): void {
@@ -130,7 +123,7 @@ function toIdentity(
   permissions: ApiKeyPermissions,
   { references = "user" }: ApiKeyConfiguration,
 ): ApiKeyIdentity {
-  const parsed = parseJson(metadata);
+  const parsed = parseJsonOr(metadata ?? "", null);
   return {
     userId: references === "user" ? referenceId : undefined,
     apiKey: {
@@ -140,7 +133,7 @@ function toIdentity(
       referenceId,
       permissions,
       // older versions of the plugin stored JSON of JSON
-      metadata: typeof parsed === "string" ? parseJson(parsed) : parsed,
+      metadata: typeof parsed === "string" ? parseJsonOr(parsed, null) : parsed,
       remaining,
       expiresAt,
     },

@@ -1,5 +1,6 @@
 import { encodeBase64 } from "../../core/http/base64.ts";
 import type { LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import { ERROR_CODES, type ErrorCode } from "../../errors/error_code.ts";
 
 /** The safe body of an error response of the auth routes. */
@@ -69,7 +70,7 @@ function readError(
   const isEmpty = bytes.length === 0;
   const isJson = /json/i.test(response.headers.get("content-type") ?? "");
   if (!isEmpty && (keepsJson || !isJson)) return undefined;
-  const given = isEmpty ? {} : parseObject(new TextDecoder().decode(bytes));
+  const given = isEmpty ? {} : Object(parseJsonOr(new TextDecoder().decode(bytes)));
   const [code, title] = getStatusCode(response.status);
   return {
     message: typeof given.message === "string" ? given.message : title,
@@ -77,14 +78,6 @@ function readError(
     requestId: context.awsRequestId,
     correlationId,
   };
-}
-
-function parseObject(text: string): { readonly message?: unknown; readonly code?: unknown } {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return {};
-  }
 }
 
 /** Returns this package's code and title of a status. */

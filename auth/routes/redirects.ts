@@ -1,5 +1,6 @@
 import { logWarn } from "../../observability/logger.ts";
 import type { BetterAuthContext } from "../accounts/better_auth.ts";
+import { parseUrl } from "../../core/http/parse_url.ts";
 import { isTrustedOrigin } from "../sessions/trusted_origin.ts";
 
 /** Fields of requests that name a page for a later redirect, with better-auth's code for a bad one. */
@@ -92,7 +93,7 @@ function isTrustedPage(
   context: BetterAuthContext,
   origins: readonly string[],
 ): boolean {
-  const url = resolve(text, context.baseURL);
+  const url = parseUrl(text, context.baseURL);
   if (text === "" || url === undefined || url.pathname.startsWith("//")) return false;
   if (url.protocol === "http:" || url.protocol === "https:") {
     return isTrustedOrigin(url.href, origins) && isSameAlone(text, url);
@@ -103,20 +104,12 @@ function isTrustedPage(
 
 /** Checks that an address means the same without a base, which `https:evil.example` does not. */
 function isSameAlone(text: string, url: URL): boolean {
-  const alone = resolve(text);
+  const alone = parseUrl(text);
   return alone === undefined || alone.origin === url.origin;
 }
 
 function isAbsolute(text: string): boolean {
-  return /^[a-z][a-z\d+.-]*:\/\//i.test(text) && resolve(text) !== undefined;
-}
-
-function resolve(text: string, base?: string): URL | undefined {
-  try {
-    return new URL(text, base);
-  } catch {
-    return undefined;
-  }
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(text) && parseUrl(text) !== undefined;
 }
 
 /** Returns the address to which better-auth's client goes: `{ url, redirect: true }`. */

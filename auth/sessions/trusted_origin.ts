@@ -1,4 +1,5 @@
 import type { TrustedOriginCheck } from "../../core/http/cors.ts";
+import { parseUrl } from "../../core/http/parse_url.ts";
 
 /**
  * Creates the check of the origins whose pages may send cookies to handlers of other origins.
@@ -32,14 +33,6 @@ export function isTrustedOrigin(address: string, trusted: readonly string[]): bo
     if (!/[*?]/.test(pattern)) return pattern === url.origin;
     return matchesWildcard(pattern.includes("://") ? url.origin : url.host, pattern);
   });
-}
-
-function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Matches `?` with one character and `*` with any number of characters, except slashes. */

@@ -73,9 +73,7 @@ function parseAddress(url: string): URL {
   } catch (cause) {
     throw new ConfigurationError(
       "The url of a webhook must be absolute, such as https://api.example.com/sms",
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

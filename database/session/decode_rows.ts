@@ -1,3 +1,4 @@
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import type { Row } from "../../sql/session.ts";
 import type { StatementResult } from "./driver.ts";
 import type { QueryResult } from "./drizzle_client.ts";
@@ -77,9 +78,5 @@ function readCell(text: string | null, reader: ValueReader | undefined): unknown
 }
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return parseJsonOr(text, text);
 }

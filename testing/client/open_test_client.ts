@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import process from "node:process";
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import { setTestServices } from "../../core/test_services.ts";
 import { redirectClients } from "../../database/providers/client.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -214,22 +215,14 @@ async function runJobs(project: TestProject, queued: QueuedMessage[]): Promise<v
 /** Prints log lines: errors with their stack, others unchanged. */
 function printErrors(text: string): void {
   for (const line of text.split("\n").filter(Boolean)) {
-    const fields = parse(line);
-    if (fields?.error === undefined) {
+    const fields: ErrorLine = Object(parseJsonOr(line));
+    if (fields.error === undefined) {
       process.stderr.write(`${line}\n`);
       continue;
     }
     const { text: title, lines } = describeLogError(fields);
     const report = [`${fields.level} ${fields.message}${title}`, ...lines];
     process.stderr.write(`${report.join("\n    ")}\n`);
-  }
-}
-
-function parse(line: string): ErrorLine | undefined {
-  try {
-    return Object(JSON.parse(line));
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { WebSocketResult } from "../../core/triggers/trigger_events.ts";
 import {
@@ -92,7 +93,7 @@ export function createTestSockets(project: TestProject): TestSockets {
       return {
         status,
         connectionId,
-        messages: () => messages.map(parse),
+        messages: () => messages.map((text) => parseJsonOr(text, text)),
         async send(message): Promise<void> {
           assertOpen();
           const body = typeof message === "string" ? message : JSON.stringify(message);
@@ -121,11 +122,3 @@ export function createTestSockets(project: TestProject): TestSockets {
 }
 
 type TestSocketAuthorizer = Readonly<Record<string, unknown>> | undefined;
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}

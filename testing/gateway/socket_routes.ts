@@ -1,3 +1,4 @@
+import { parseJsonOr } from "../../core/http/parse_json.ts";
 import type { WebSocketResult } from "../../core/triggers/trigger_events.ts";
 
 interface SocketFunction {
@@ -41,10 +42,6 @@ export function toGatewayMessage(message: string, connectionId: string): string 
 }
 
 function getAction(body: string): string | undefined {
-  try {
-    const { action } = JSON.parse(body) as { action?: unknown };
-    return typeof action === "string" ? action : undefined;
-  } catch {
-    return undefined;
-  }
+  const { action } = Object(parseJsonOr(body)) as { action?: unknown };
+  return typeof action === "string" ? action : undefined;
 }
