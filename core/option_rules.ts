@@ -47,6 +47,11 @@ export function protective([fits, expected]: OptionRule): OptionRule {
   return [fits, expected, true];
 }
 
+/** Accepts strings that are not empty. */
+export function someText(expected: string): OptionRule {
+  return [(value) => typeof value === "string" && value !== "", expected];
+}
+
 /** Accepts the strings of a list. */
 export function oneOf(choices: readonly string[]): OptionRule {
   return [(value) => choices.includes(value as string), choices.join(" or ")];

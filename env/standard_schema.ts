@@ -28,3 +28,14 @@ export interface StandardIssue {
   /** Path of the value: keys from the outside in. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
+
+/**
+ * Creates a schema of this package.
+ *
+ * @param validate Checks a value.
+ */
+export function createSchema<Output>(
+  validate: StandardSchema<Output>["~standard"]["validate"],
+): StandardSchema<Output> {
+  return { "~standard": { version: 1, vendor: "trellis", validate } };
+}

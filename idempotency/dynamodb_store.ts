@@ -1,7 +1,7 @@
 import type * as DynamoDb from "@aws-sdk/client-dynamodb";
 import type { IdempotencyStore } from "../core/idempotency.ts";
 import { wholeNumber } from "../core/function_options.ts";
-import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { checkOption, checkOptions, someText } from "../core/option_rules.ts";
 import { limitClient, REPEATABLE, type RequestLimit } from "../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
@@ -19,10 +19,7 @@ export interface DynamoDbStoreOptions {
   maxResultBytes?: number;
 }
 
-const TABLE_NAME: OptionRule = [
-  (value) => typeof value === "string" && value !== "",
-  "the name of a table",
-];
+const TABLE_NAME = someText("the name of a table");
 
 const LIMIT: RequestLimit = { service: "Amazon DynamoDB", limitMs: 5000 };
 

@@ -7,7 +7,7 @@ import type { SqsBatchResult, SqsEvent } from "../core/triggers/trigger_events.t
 import type { LambdaHandler } from "../core/with_observability.ts";
 import { remainingMs } from "../core/request_context.ts";
 import { ServiceUnavailableError } from "../errors/http_errors.ts";
-import type { StandardSchema } from "../env/standard_schema.ts";
+import { createSchema } from "../env/standard_schema.ts";
 import { isJobId } from "./job_row.ts";
 import { createJobWorker, type JobWorkerOptions, MIN_START_MS } from "./worker.ts";
 import { record } from "../env/recording.ts";
@@ -29,18 +29,12 @@ interface DeliveredIds {
   readonly ids: readonly string[];
 }
 
-const IDS: StandardSchema<DeliveredIds> = {
-  "~standard": {
-    version: 1,
-    vendor: "trellis",
-    validate(value) {
-      const ids = (value as Partial<DeliveredIds> | null)?.ids;
-      return Array.isArray(ids) && ids.every(isJobId)
-        ? { value: { ids } }
-        : { issues: [{ message: "It holds no ids of jobs", path: ["ids"] }] };
-    },
-  },
-};
+const IDS = createSchema<DeliveredIds>((value) => {
+  const ids = (value as Partial<DeliveredIds> | null)?.ids;
+  return Array.isArray(ids) && ids.every(isJobId)
+    ? { value: { ids } }
+    : { issues: [{ message: "It holds no ids of jobs", path: ["ids"] }] };
+});
 
 /**
  * Declares the consumer of the queue that `createSqsDelivery` sends to: it runs the jobs with the ids

@@ -1,5 +1,5 @@
 import { parseInput } from "../core/triggers/parse_input.ts";
-import type { StandardIssue, StandardSchema } from "../env/standard_schema.ts";
+import { createSchema, type StandardIssue, type StandardSchema } from "../env/standard_schema.ts";
 import { isAppError } from "../errors/app_error.ts";
 import type { ValidationError } from "../errors/http_errors.ts";
 import { formatAddress, hasControl, parseAddress } from "./address.ts";
@@ -51,34 +51,28 @@ const OWN_HEADERS: ReadonlySet<string> = new Set(
 export function createPayloadSchema<TData>(
   schema: StandardSchema<TData>,
 ): StandardSchema<MailPayload<TData>> {
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "trellis",
-      async validate(value: unknown) {
-        const given = Object(value) as MailOptions & { data: unknown };
-        const issues: StandardIssue[] = [];
-        const read = (field: "to" | "cc" | "bcc" | "replyTo") =>
-          readAddresses(field, given[field], issues);
-        const lists = {
-          to: read("to"),
-          cc: read("cc"),
-          bcc: read("bcc"),
-          replyTo: read("replyTo"),
-        };
-        const count = lists.to.length + lists.cc.length + lists.bcc.length;
-        if (lists.to.length === 0 && issues.length === 0) {
-          issues.push({ message: "A mail needs a recipient", path: ["to"] });
-        }
-        if (count > MAX_RECIPIENTS) {
-          issues.push({ message: `A mail has at most ${MAX_RECIPIENTS} recipients`, path: ["to"] });
-        }
-        const headers = readHeaders(given.headers, issues);
-        const data = await readData(schema, given.data, issues);
-        return issues.length > 0 ? { issues } : { value: { ...lists, headers, data: data! } };
-      },
-    },
-  };
+  return createSchema<MailPayload<TData>>(async (value) => {
+    const given = Object(value) as MailOptions & { data: unknown };
+    const issues: StandardIssue[] = [];
+    const read = (field: "to" | "cc" | "bcc" | "replyTo") =>
+      readAddresses(field, given[field], issues);
+    const lists = {
+      to: read("to"),
+      cc: read("cc"),
+      bcc: read("bcc"),
+      replyTo: read("replyTo"),
+    };
+    const count = lists.to.length + lists.cc.length + lists.bcc.length;
+    if (lists.to.length === 0 && issues.length === 0) {
+      issues.push({ message: "A mail needs a recipient", path: ["to"] });
+    }
+    if (count > MAX_RECIPIENTS) {
+      issues.push({ message: `A mail has at most ${MAX_RECIPIENTS} recipients`, path: ["to"] });
+    }
+    const headers = readHeaders(given.headers, issues);
+    const data = await readData(schema, given.data, issues);
+    return issues.length > 0 ? { issues } : { value: { ...lists, headers, data: data! } };
+  });
 }
 
 async function readData<TData>(

@@ -20,7 +20,8 @@ const TRANSPORT: OptionRule = [
   "a transport such as createSesTransport()",
 ];
 const FROM: OptionRule = [
-  (value) => FUNCTION_OPTION[0](value) || (typeof value === "string" && isAddress(value)),
+  (value) =>
+    FUNCTION_OPTION[0](value) || (typeof value === "string" && parseAddress(value) !== undefined),
   "an address such as Notes <notes@example.com>, or a function that returns one",
 ];
 
@@ -85,10 +86,6 @@ function findLocalTransport(): MailTransport | undefined {
   if (test !== undefined) return { send: (message) => Promise.resolve(test.sendMail(message)) };
   const mailbox = getOptionalEnv(LOCAL_MAILBOX);
   return mailbox === undefined ? undefined : createLocalTransport(mailbox);
-}
-
-function isAddress(text: string): boolean {
-  return parseAddress(text) !== undefined;
 }
 
 const LIMIT_MS = 5000;

@@ -1,5 +1,5 @@
 import { wholeNumber } from "../core/function_options.ts";
-import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { checkOption, checkOptions, type OptionRule, someText } from "../core/option_rules.ts";
 import { limitRequest } from "../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { ValidationError } from "../errors/http_errors.ts";
@@ -97,7 +97,7 @@ export interface Upload {
 const OWNER_HEADER = "x-amz-meta-owner";
 
 const GIGABYTE = 1024 ** 3;
-const TEXT: OptionRule = [(value) => typeof value === "string" && value !== "", "a text"];
+const TEXT = someText("a text");
 
 const RULES = {
   bucket: [

@@ -11,6 +11,7 @@ import {
   type OptionRule,
   type OptionRules,
   protective,
+  someText,
 } from "../core/option_rules.ts";
 import { checkRateLimit } from "../core/rate_limit/rate_limit.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -47,10 +48,7 @@ const RULES: OptionRules = {
     (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
     `${AUTH_MODES.join(" or ")}, or a value such as session() of defineAuth`,
   ]),
-  userIdClaim: [
-    (value) => typeof value === "string" && value !== "",
-    "the name of a claim such as sub",
-  ],
+  userIdClaim: someText("the name of a claim such as sub"),
   ...HTTP_RULES,
   maxBodyBytes: protective(wholeNumber([1, Infinity, "bytes"])),
   idempotency: protective(IDEMPOTENCY_OPTION),

@@ -5,7 +5,7 @@ import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql, sendAhead } from "../database/session/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
 import { findTransactionState } from "../database/session/transaction_guard.ts";
-import type { StandardSchema } from "../env/standard_schema.ts";
+import { createSchema, type StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "../jobs/enqueue.ts";
 import {
   createJobRow,
@@ -34,16 +34,11 @@ export interface TurnPayload {
 }
 
 /** Schema of {@link TurnPayload}. */
-export const TURN: StandardSchema<TurnPayload> = {
-  "~standard": {
-    version: 1,
-    vendor: "trellis",
-    validate: (value) =>
-      isJobId((value as Partial<TurnPayload> | null)?.id)
-        ? { value: value as TurnPayload }
-        : { issues: [{ message: "It holds no id of a workflow", path: ["id"] }] },
-  },
-};
+export const TURN: StandardSchema<TurnPayload> = createSchema<TurnPayload>((value) =>
+  isJobId((value as Partial<TurnPayload> | null)?.id)
+    ? { value: value as TurnPayload }
+    : { issues: [{ message: "It holds no id of a workflow", path: ["id"] }] }
+);
 
 /** Returns the name of the jobs of a workflow. */
 export function getJobName(name: string): string {

@@ -5,10 +5,11 @@ import {
   OBJECT_OPTION,
   type OptionRule,
   protective,
+  someText,
 } from "../../core/option_rules.ts";
 import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { checkOptionTree } from "../config/option_tree.ts";
+import { checkOptionTree, type OptionTree } from "../config/option_tree.ts";
 import type { AuthSchema, ModelTable } from "../config/session_tables.ts";
 
 /** The options of better-auth's plugin `apiKey`. A test compares them with its types. */
@@ -43,30 +44,17 @@ export const PLUGIN_TREE = {
   schema: true,
   startingCharactersConfig: { charactersLength: true, shouldStore: true },
   storage: true,
-} as const satisfies Record<keyof ApiKeyConfiguration, unknown>;
+} as const satisfies OptionTree & Readonly<Record<DescribedOption, unknown>>;
 
 /** Options of the plugin that checks of keys do not read. */
-export type OtherApiKeyOption =
-  | "customAPIKeyGetter"
-  | "customAPIKeyValidator"
-  | "customKeyGenerator"
-  | "customStorage"
-  | "defaultKeyLength"
-  | "defaultPrefix"
-  | "deferUpdates"
-  | "enableMetadata"
-  | "enableSessionForAPIKeys"
-  | "fallbackToDatabase"
-  | "keyExpiration"
-  | "maximumNameLength"
-  | "maximumPrefixLength"
-  | "minimumNameLength"
-  | "minimumPrefixLength"
-  | "permissions"
-  | "requireName"
-  | "schema"
-  | "startingCharactersConfig"
-  | "storage";
+export type OtherApiKeyOption = Exclude<keyof typeof PLUGIN_TREE, DescribedOption>;
+
+type DescribedOption =
+  | "apiKeyHeaders"
+  | "configId"
+  | "disableKeyHashing"
+  | "rateLimit"
+  | "references";
 
 /**
  * The options of better-auth's plugin `apiKey`, as its own type `ApiKeyOptions` has them. Checks of keys read those with a
@@ -164,10 +152,7 @@ export interface ApiKeySettings {
 const RULES = {
   ...API_KEY_RULES,
   plugin: OBJECT_OPTION,
-  configId: protective([
-    (value) => typeof value === "string" && value !== "",
-    "the configId of the plugin",
-  ]),
+  configId: protective(someText("the configId of the plugin")),
 } as const satisfies Record<keyof ApiKeySelection | keyof ApiKeyNeeds, OptionRule>;
 
 /** Options of the plugin with which a check without better-auth would decide differently. */

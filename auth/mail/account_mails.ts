@@ -3,10 +3,10 @@ import {
   checkOptions,
   FUNCTION_OPTION,
   OBJECT_OPTION,
-  type OptionRule,
+  someText,
 } from "../../core/option_rules.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { StandardSchema } from "../../env/standard_schema.ts";
+import { createSchema } from "../../env/standard_schema.ts";
 import type { AnyJob } from "../../jobs/define_job.ts";
 import type { JobClient } from "../../jobs/enqueue.ts";
 import { defineMail, type Mail } from "../../mail/define_mail.ts";
@@ -75,7 +75,7 @@ const KINDS = Object.keys(ACCOUNT_TEMPLATES) as AccountMailKind[];
 /** Links and codes stay in the table no longer than the jobs require. */
 const KEEP_SECONDS = 60;
 
-const TEXT: OptionRule = [(value) => typeof value === "string" && value !== "", "a text"];
+const TEXT = someText("a text");
 const RULES = {
   getDb: FUNCTION_OPTION,
   appName: TEXT,
@@ -208,15 +208,9 @@ function defineAccountMail(
 }
 
 /** Accepts objects of texts. */
-const DATA_SCHEMA: StandardSchema<AccountMailData> = {
-  "~standard": {
-    version: 1,
-    vendor: "trellis",
-    validate(value) {
-      const data = { ...NO_DATA, ...Object(value) } as AccountMailData;
-      const wrong = Object.entries(data).find(([, text]) => typeof text !== "string");
-      if (wrong === undefined) return { value: data };
-      return { issues: [{ message: "Must be a text", path: [wrong[0]] }] };
-    },
-  },
-};
+const DATA_SCHEMA = createSchema<AccountMailData>((value) => {
+  const data = { ...NO_DATA, ...Object(value) } as AccountMailData;
+  const wrong = Object.entries(data).find(([, text]) => typeof text !== "string");
+  if (wrong === undefined) return { value: data };
+  return { issues: [{ message: "Must be a text", path: [wrong[0]] }] };
+});

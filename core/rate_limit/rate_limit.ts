@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { wholeNumber } from "../function_options.ts";
 import type { ApiEvent } from "../http/lambda.ts";
 import type { SessionResult } from "../http/session.ts";
-import { checkOptions, type OptionRules } from "../option_rules.ts";
+import { checkOptions, type OptionRules, someText } from "../option_rules.ts";
 
 /** How many requests a window of time allows. */
 export interface RateLimitRule {
@@ -157,7 +157,7 @@ const RULES: OptionRules = {
     (by) => KEYS.includes(by) || typeof by === "function",
     '"user", "api-key", "address" or a function',
   ],
-  name: [(name) => typeof name === "string" && name !== "", "a name"],
+  name: someText("a name"),
 };
 
 /**
