@@ -1,7 +1,5 @@
 import { fullJitterDelay } from "../core/retry.ts";
-import type { Clock } from "../core/async/clock.ts";
 import { getReason } from "../core/triggers/trigger_failure.ts";
-import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
@@ -17,20 +15,13 @@ import {
   JobMisfitError,
   PermanentJobError,
 } from "./job_errors.ts";
+import type { RunnerOptions } from "./run_attempt.ts";
 
 /** How an attempt ended. */
 export type AttemptOutcome = "done" | "retried" | "dead" | "lost";
 
 /** What ending an attempt needs. */
-export interface EndOptions {
-  /** Returns the client. */
-  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
-  /** Clock of a test. */
-  readonly clock: Clock | undefined;
-  /** Source of randomness, from 0 to below 1. */
-  readonly random: () => number;
-  /** True to add metrics. */
-  readonly metrics: boolean;
+export interface EndOptions extends RunnerOptions {
   /** True if other jobs had the same attempt: which of them made it fail is not known until each runs alone. */
   readonly isBatch: boolean;
 }

@@ -11,6 +11,7 @@ import { findTransactionState } from "../database/session/transaction_guard.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { log } from "../observability/logger.ts";
 import { addOccurrences } from "../observability/metrics.ts";
+import { listWords } from "../sql/list_words.ts";
 import type { JobUniqueOptions } from "./job_options.ts";
 import type { NewJob } from "./job_row.ts";
 import { JOBS_CHANNEL } from "./notify.ts";
@@ -272,18 +273,9 @@ const TAKEN_OVER: Readonly<Record<string, string>> = {
   progress: "null",
   result: "null",
   ...Object.fromEntries(
-    [
-      "payload",
-      "shard",
-      "group_key",
-      "position",
-      "enqueued_at",
-      "run_at",
-      "due_at",
-      "correlation_id",
-      "trace_parent",
-      "version",
-    ].map((column) => [column, `excluded."${column}"`]),
+    listWords(`
+      payload shard group_key position enqueued_at run_at due_at correlation_id trace_parent version
+    `).map((column) => [column, `excluded."${column}"`]),
   ),
 };
 

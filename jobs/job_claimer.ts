@@ -1,7 +1,6 @@
 import type { Clock } from "../core/async/clock.ts";
 import { remainingMs } from "../core/request_context.ts";
 import { type PlainSql, sql } from "../database/session/plain_sql.ts";
-import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { type DistSqlRetryOptions, withDistSqlRetry } from "../database/session/retry.ts";
 import { runSqlRows } from "../database/session/run_sql.ts";
 import { withTransaction } from "../database/session/transaction.ts";
@@ -24,7 +23,7 @@ import {
 import type { AnyJob } from "./define_job.ts";
 import { deliverAgain } from "./enqueue.ts";
 import { JOB_SHARDS } from "./job_row.ts";
-import { getDueSeconds, getJobsConfig } from "./job_settings.ts";
+import { type CommittedJob, getDueSeconds, getJobsConfig } from "./job_settings.ts";
 import { explainTable, MAX_IDS, MAX_LEASED, sqlIds, sqlIn } from "./job_sql.ts";
 import {
   buildKeyWait,
@@ -34,20 +33,15 @@ import {
   probeLimited,
   seekLimited,
 } from "./limits.ts";
+import type { RunnerOptions } from "./run_attempt.ts";
 
 /** SQLSTATE of a unique violation: another worker has just leased a job of the same group. */
 const GROUP_TAKEN = "23505";
 
 /** What leasing needs. */
-export interface ClaimerOptions {
-  /** Returns the client. */
-  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+export interface ClaimerOptions extends Pick<RunnerOptions, "getDb" | "clock" | "random"> {
   /** Jobs of the worker. */
   readonly jobs: readonly AnyJob[];
-  /** Clock of a test. */
-  readonly clock: Clock | undefined;
-  /** Source of randomness, from 0 to below 1. */
-  readonly random: () => number;
   /** Called with the milliseconds until the rate of a job allows its next attempt, when one waits for it. */
   readonly onWait?: (ms: number) => void;
 }
@@ -322,16 +316,8 @@ export class JobClaimer {
     const delaySeconds = Math.min(maxDelaySeconds, LIMITED_DELAY_SECONDS * (1 + random()));
     const db = await getDb();
     const statement = buildLater(ids, delaySeconds, clock);
-    const rows = await withDistSqlRetry(() => runSqlRows<LaterRow>(db, statement));
-    for (const { id, name, group_key, correlation_id } of rows) {
-      await deliverAgain({
-        id,
-        name,
-        group: group_key,
-        delaySeconds,
-        correlationId: correlation_id,
-      });
-    }
+    const rows = await withDistSqlRetry(() => runSqlRows<Undelivered>(db, statement));
+    for (const row of rows) await deliverAgain({ ...row, delaySeconds });
   }
 
   async #claim(select: (options: ClaimOptions) => PlainSql, limit: number): Promise<LeasedJob[]> {
@@ -410,12 +396,7 @@ function rotate<T>(all: readonly T[], random: () => number): T[] {
   return [...all.slice(at), ...all.slice(0, at)];
 }
 
-interface LaterRow extends Record<string, unknown> {
-  id: string;
-  name: string;
-  group_key: string | null;
-  correlation_id: string | null;
-}
+type Undelivered = Omit<CommittedJob, "delaySeconds">;
 
 /**
  * Builds the statement that leaves jobs to their next delivery.
@@ -432,5 +413,5 @@ export function buildLater(
   return sql`update "trellis_jobs" set "due_at" = ${sqlIn(clock, getDueSeconds(delaySeconds))}
   where "id" = any(${sqlIds(ids)}) and "state" = 'queued' and "due_at" <= ${
     sqlIn(clock, getDueSeconds(0))
-  } returning "id", "name", "group_key", "correlation_id"`;
+  } returning "id", "name", "group_key" as "group", "correlation_id" as "correlationId"`;
 }

@@ -106,7 +106,7 @@ export class JobLanes {
       const [leased] = call.jobs;
       const jobs = await claimer.fillBatch(call, runner.getBatchSize(leased));
       const startedMs = performance.now();
-      const { outcomes } = await runner.run(jobs);
+      const outcomes = await runner.run(jobs);
       const recording = this.#count(outcomes);
       const ms = performance.now() - startedMs;
       this.#isFast = ms < Math.min(FAST_MS * outcomes.length, FAST_BATCH_MS);

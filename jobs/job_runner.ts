@@ -1,7 +1,4 @@
-import type { Clock } from "../core/async/clock.ts";
 import { splitEvery } from "../core/lists/group_by.ts";
-import type { LoggingConfig } from "../core/logging_config.ts";
-import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withDistSqlRetry } from "../database/session/retry.ts";
 import { runSql } from "../database/session/run_sql.ts";
 import { log } from "../observability/logger.ts";
@@ -14,27 +11,7 @@ import { isKeyedId } from "./job_row.ts";
 import { MAX_LEASED } from "./job_sql.ts";
 import { JobMetrics } from "./job_metrics.ts";
 import { LeaseWatch } from "./lease_watch.ts";
-import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
-
-/** What running jobs needs. */
-export interface RunnerOptions {
-  /** Returns the client. */
-  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
-  /** How attempts log. */
-  readonly logging: LoggingConfig | undefined;
-  /** True to add the metrics of attempts. */
-  readonly metrics: boolean;
-  /** Clock of a test. */
-  readonly clock: Clock | undefined;
-  /** Source of randomness, from 0 to below 1. */
-  readonly random: () => number;
-}
-
-/** Attempt whose handler has ended. */
-export interface EndedAttempt {
-  /** For each job: resolves when the outcome is recorded; rejects if it could not be. */
-  readonly outcomes: readonly Promise<AttemptOutcome>[];
-}
+import { type AttemptRunner, createAttemptRunner, type RunnerOptions } from "./run_attempt.ts";
 
 /** Runs leased jobs and records how they ended. */
 export class JobRunner {
@@ -63,9 +40,10 @@ export class JobRunner {
    * Runs one attempt of a job, or of a batch. Never throws: a failure is an outcome.
    *
    * @param batch The job, or the jobs of a batch.
-   * @returns The attempt, once its handler has ended. Outcomes of several attempts are recorded together.
+   * @returns For each job, once the handler has ended, a promise that resolves when the outcome is recorded and rejects if
+   * it could not be. Outcomes of several attempts are recorded together.
    */
-  async run(batch: readonly LeasedJob[]): Promise<EndedAttempt> {
+  async run(batch: readonly LeasedJob[]): Promise<readonly Promise<AttemptOutcome>[]> {
     const [leased] = batch;
     const job = this.#jobs.get(leased.name)!;
     let failure: { error: unknown } | undefined;
@@ -86,7 +64,7 @@ export class JobRunner {
     );
     // the caller may look at them later
     for (const outcome of outcomes) outcome.catch(() => {});
-    return { outcomes };
+    return outcomes;
   }
 
   /** Returns how many jobs one call of the handler gets with this one. */

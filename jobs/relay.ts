@@ -22,21 +22,16 @@ import { createJobRow, JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { explainTable, sqlNow } from "./job_sql.ts";
+import type { RunnerOptions } from "./run_attempt.ts";
 
 /** What a relay needs. */
-export interface RelayOptions {
-  /** Returns the client. */
-  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+export interface RelayOptions extends Pick<RunnerOptions, "getDb" | "clock" | "random"> {
   /** Runs due jobs where there is no delivery. */
   readonly runDue: (() => Promise<JobCounts>) | undefined;
   /** Hands due jobs to a queue. */
   readonly delivery: JobDelivery | undefined;
   /** Schedules to enqueue. */
   readonly schedules: readonly JobSchedule[];
-  /** Clock of a test. */
-  readonly clock: Clock | undefined;
-  /** Source of randomness, from 0 to below 1. */
-  readonly random: () => number;
   /**
    * True to add the metrics.
    * @default true
@@ -104,14 +99,6 @@ async function runJobs(runDue: RelayOptions["runDue"]): Promise<number> {
   return done + retried + dead + lost;
 }
 
-interface TakenRow extends Record<string, unknown> {
-  id: string;
-  name: string;
-  group_key: string | null;
-  correlation_id: string | null;
-  delay_seconds: number | string;
-}
-
 /** Lists the names of the jobs that have not ended. */
 async function listNames(db: DrizzleClient): Promise<SoughtName[]> {
   const names: SoughtName[] = [];
@@ -137,22 +124,18 @@ async function deliverDue(
   const statement = buildTakeDue(names, { first, limit: TAKEN, clock, graceSeconds });
   let delivered = 0;
   for (let taken = TAKEN; taken === TAKEN && remainingMs() > MARGIN_MS;) {
-    const rows = await withDistSqlRetry(() => runSqlRows<TakenRow>(db, statement));
+    const rows = await withDistSqlRetry(() =>
+      runSqlRows<CommittedJob & Record<string, unknown>>(db, statement)
+    );
     taken = rows.length;
     delivered += taken;
-    if (taken > 0) await delivery!.deliver(rows.map(readTaken));
+    const jobs = rows.map((row) => ({
+      ...row,
+      delaySeconds: Math.max(0, Number(row.delaySeconds)),
+    }));
+    if (taken > 0) await delivery!.deliver(jobs);
   }
   return delivered;
-}
-
-function readTaken(row: TakenRow): CommittedJob {
-  return {
-    id: row.id,
-    name: row.name,
-    group: row.group_key,
-    delaySeconds: Math.max(0, Number(row.delay_seconds)),
-    correlationId: row.correlation_id,
-  };
 }
 
 async function removeOld(db: DrizzleClient, clock: Clock | undefined): Promise<number> {
@@ -181,35 +164,31 @@ async function readGauges(
 
 /**
  * Enqueues the last time of each schedule, and the one before if it was a moment ago. The time is part of the job's key, so
- * that several relays add one job.
+ * that several relays add one job. Errors of a schedule are logged.
  *
  * @param db The client.
  * @param schedules The schedules.
  * @param clock Clock of a test.
- * @returns Number of schedules that failed. Their errors are logged.
  */
 async function enqueueSchedules(
   db: DrizzleClient,
   schedules: readonly JobSchedule[],
   clock: Clock | undefined,
-): Promise<number> {
-  if (schedules.length === 0) return 0;
+): Promise<void> {
+  if (schedules.length === 0) return;
   // not the relay's clock, which may differ from that of another relay
   const [{ now_ms }] = await runSqlRows<{ now_ms: number | string }>(
     db,
     sql`select extract(epoch from ${sqlNow(clock)}) * 1000 as now_ms`,
   );
   const now = new Date(Math.floor(Number(now_ms)));
-  let failed = 0;
   for (const schedule of schedules) {
     try {
       for (const time of await listDue(schedule, now)) await enqueueTime(db, schedule, time);
     } catch (error) {
-      failed++;
       log("ERROR", "a schedule could not be enqueued", { schedule: schedule.scheduleName, error });
     }
   }
-  return failed;
 }
 
 /** Time for which also the last time but one is made up for: two runs of a relay may be more than a minute apart. */
@@ -256,8 +235,8 @@ export function buildTakeDue(
   return sql`update "trellis_jobs" t set "state" = 'queued',
     "due_at" = greatest(t."run_at", ${now}) + ${graceSeconds}::float8 * interval '1 second'
   where t."id" = any(array(${selectDue(names, due, sql`true`)}))
-  returning t."id", t."name", t."group_key", t."correlation_id",
-    extract(epoch from t."run_at" - ${now}) as delay_seconds`;
+  returning t."id", t."name", t."group_key" as "group", t."correlation_id" as "correlationId",
+    extract(epoch from t."run_at" - ${now}) as "delaySeconds"`;
 }
 
 const EACH_SHARD: readonly number[] = listShards(0);

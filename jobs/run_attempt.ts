@@ -36,8 +36,8 @@ import type { LeaseWatch } from "./lease_watch.ts";
 /** Runs one attempt of a job, or of a batch, and returns the JSON of its result if it is kept; rejects if it failed. */
 export type AttemptRunner = (batch: readonly LeasedJob[]) => Promise<string | undefined>;
 
-/** What attempts need. */
-export interface AttemptOptions {
+/** What running jobs needs. */
+export interface RunnerOptions {
   /** Returns the client. */
   readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
   /** How attempts log. */
@@ -46,6 +46,12 @@ export interface AttemptOptions {
   readonly metrics: boolean;
   /** Clock of a test. */
   readonly clock: Clock | undefined;
+  /** Source of randomness, from 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** What attempts need. */
+export interface AttemptOptions extends RunnerOptions {
   /** Looks after the leases of running jobs. */
   readonly watch: LeaseWatch;
 }

@@ -71,7 +71,7 @@ function createWorld({ lanes = LANES, onRun = (_id: string) => {}, onClaim = () 
           ran.push(id);
           running--;
           leased--;
-          return { outcomes: [Promise.resolve("done")] };
+          return [Promise.resolve("done")];
         },
         release(jobs) {
           released.push(...jobs.map(({ id }) => id));
