@@ -1,3 +1,4 @@
+import { mapValues } from "./lists/map_values.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
 import {
   ANY_OPTION,
@@ -81,9 +82,7 @@ function isTarget(value: unknown): boolean {
 
 /** The rules of the options that the infrastructure generator reads. */
 export const FUNCTION_RULES: Readonly<Record<string, OptionRule>> = {
-  ...Object.fromEntries(
-    Object.entries(FUNCTION_RANGES).map(([name, range]) => [name, wholeNumber(range)]),
-  ),
+  ...mapValues(FUNCTION_RANGES, (range) => wholeNumber(range)),
   deadLetterQueue: DEAD_LETTER_QUEUE,
 };
 

@@ -5,6 +5,7 @@ import type {
   HttpApiEvent,
   RestApiEvent,
 } from "../core/http/lambda.ts";
+import { mapValues } from "../core/lists/map_values.ts";
 
 /** A request, independent of the event source. */
 export interface EventOptions {
@@ -66,27 +67,18 @@ type Values = Record<string, string[]>;
  * ```
  */
 export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
-  const {
-    method = "GET",
-    path = "/",
-    resource = path,
-    pathParameters,
-    authorizer,
-    requestId = GATEWAY_ID,
-    sourceIp = CLIENT_ADDRESS,
-    stage = "test",
-  } = options;
-  const { body, isBase64Encoded, headers } = readBodyOption(options);
-  const query = toValues(options.query);
+  const request = readOptions(options);
+  const { path, headers, query, body, isBase64Encoded, authorizer } = request;
+  const { requestId, stage = "test", sourceIp } = request;
   return {
-    resource,
+    resource: request.resource,
     path,
-    httpMethod: method,
+    httpMethod: request.method,
     headers: getLast(headers),
     multiValueHeaders: headers,
     queryStringParameters: emptyAsNull(getLast(query)),
     multiValueQueryStringParameters: emptyAsNull(query),
-    pathParameters: pathParameters ?? null,
+    pathParameters: request.pathParameters ?? null,
     stageVariables: null,
     requestContext: {
       requestId,
@@ -106,35 +98,19 @@ export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
  * @returns The event, with lower-case header names, separate cookies and joined repeated values.
  */
 export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
-  const {
-    method = "GET",
-    path = "/",
-    resource = path,
-    pathParameters,
-    authorizer,
-    requestId = GATEWAY_ID,
-    sourceIp = CLIENT_ADDRESS,
-    stage = "$default",
-  } = options;
-  const { body, isBase64Encoded, headers } = readBodyOption(options);
-  const query = toValues(options.query);
-  const lower = Object.fromEntries(
-    Object.entries(headers).map((
-      [name, values],
-    ) => [name.toLowerCase(), values.join(name.toLowerCase() === "cookie" ? "; " : ",")]),
-  );
-  const { cookie, ...others } = lower;
+  const request = readOptions(options);
+  const { method, path, query, body, isBase64Encoded, pathParameters, authorizer } = request;
+  const { requestId, stage = "$default", sourceIp } = request;
+  const { cookie, ...headers } = toLowerNames(request.headers);
   return {
     version: "2.0",
-    routeKey: `${method} ${resource}`,
+    routeKey: `${method} ${request.resource}`,
     rawPath: path,
     rawQueryString: queryString(query),
-    ...(cookie !== undefined && { cookies: cookie.split("; ") }),
-    headers: others,
+    ...(cookie !== undefined && { cookies: cookie.join("; ").split("; ") }),
+    headers: mapValues(headers, (values) => values.join(",")),
     ...(Object.keys(query).length > 0 && {
-      queryStringParameters: Object.fromEntries(
-        Object.entries(query).map(([name, values]) => [name, values.join(",")]),
-      ),
+      queryStringParameters: mapValues(query, (values) => values.join(",")),
     }),
     ...(pathParameters && { pathParameters }),
     requestContext: {
@@ -165,15 +141,10 @@ export function createFunctionUrlEvent(options: EventOptions = {}): HttpApiEvent
  * @returns The event, with encoded query parameters.
  */
 export function createAlbEvent(options: EventOptions = {}): AlbEvent {
-  const { method = "GET", path = "/", multiValue = false } = options;
-  const { body, isBase64Encoded, headers } = readBodyOption(options);
-  const lower = Object.fromEntries(
-    Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values]),
-  );
+  const { method, path, body, isBase64Encoded, multiValue, ...request } = readOptions(options);
+  const headers = toLowerNames(request.headers);
   const query = Object.fromEntries(
-    Object.entries(toValues(options.query)).map((
-      [name, values],
-    ) => [encode(name), values.map(encode)]),
+    Object.entries(request.query).map(([name, values]) => [encode(name), values.map(encode)]),
   );
   return {
     requestContext: {
@@ -185,15 +156,31 @@ export function createAlbEvent(options: EventOptions = {}): AlbEvent {
     httpMethod: method,
     path,
     ...(multiValue
-      ? { multiValueHeaders: lower, multiValueQueryStringParameters: query }
-      : { headers: getLast(lower), queryStringParameters: getLast(query) }),
+      ? { multiValueHeaders: headers, multiValueQueryStringParameters: query }
+      : { headers: getLast(headers), queryStringParameters: getLast(query) }),
     body: body ?? "",
     isBase64Encoded,
   };
 }
 
-const GATEWAY_ID = "gateway-request-id";
-const CLIENT_ADDRESS = "127.0.0.1";
+/** Adds what all event sources have in common. */
+function readOptions(
+  {
+    method = "GET",
+    path = "/",
+    resource = path,
+    requestId = "gateway-request-id",
+    sourceIp = "127.0.0.1",
+    ...options
+  }: EventOptions,
+) {
+  const query = toValues(options.query);
+  return {
+    ...options,
+    ...{ method, path, resource, requestId, sourceIp, query },
+    ...readBodyOption(options),
+  };
+}
 
 function findUserAgent(headers: Values): string | null {
   const name = Object.keys(headers).find((each) => each.toLowerCase() === "user-agent");
@@ -217,17 +204,17 @@ function readBodyOption(
 }
 
 function toValues(record: Readonly<Record<string, string | readonly string[]>> = {}): Values {
+  return mapValues(record, (value) => typeof value === "string" ? [value] : [...value]);
+}
+
+function toLowerNames(values: Values): Values {
   return Object.fromEntries(
-    Object.entries(record).map((
-      [name, value],
-    ) => [name, typeof value === "string" ? [value] : [...value]]),
+    Object.entries(values).map(([name, all]) => [name.toLowerCase(), all]),
   );
 }
 
 function getLast(values: Values): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, all]) => [name, all[all.length - 1]]),
-  );
+  return mapValues(values, (all) => all[all.length - 1]);
 }
 
 function emptyAsNull<T extends object>(values: T): T | null {

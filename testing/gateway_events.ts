@@ -1,4 +1,5 @@
 import type { AuthorizerContext } from "../core/http/lambda.ts";
+import { mapValues } from "../core/lists/map_values.ts";
 import type {
   HttpAuthorizerEvent,
   RequestAuthorizerEvent,
@@ -42,9 +43,7 @@ export function createWebSocketConnectEvent(options: WebSocketEventOptions = {})
   const { headers = {}, query } = options;
   return {
     headers,
-    multiValueHeaders: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, [value]]),
-    ),
+    multiValueHeaders: mapValues(headers, (value) => [value]),
     ...(query && { queryStringParameters: query }),
     requestContext: connectionContext("CONNECT", "$connect", options),
     isBase64Encoded: false,

@@ -1,3 +1,4 @@
+import { mapValues } from "../core/lists/map_values.ts";
 import type {
   EventBridgeEvent,
   ScheduleEvent,
@@ -241,11 +242,8 @@ function mapAttributes<T>(
   >,
   convert: (value: string) => T,
 ): Record<string, T> {
-  const all = {
-    ...messageAttributes,
-    ...(correlationId !== undefined && { correlationId }),
-  };
-  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, convert(value)]));
+  const all = { ...messageAttributes, ...(correlationId !== undefined && { correlationId }) };
+  return mapValues(all, convert);
 }
 
 function asText(content: unknown): string {

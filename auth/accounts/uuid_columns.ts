@@ -1,4 +1,5 @@
 import type { Column, Table } from "drizzle-orm";
+import { mapValues } from "../../core/lists/map_values.ts";
 import { COLUMNS, getColumns, isKind, isTable } from "../../database/session/drizzle_table.ts";
 import { builtinModule } from "../../env/builtin_module.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
@@ -17,12 +18,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export function acceptTextAsUuid(
   schema: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(schema).map(([model, table]) => [
-      model,
-      isTable(table) ? withTextIds(table) : table,
-    ]),
-  );
+  return mapValues(schema, (table) => isTable(table) ? withTextIds(table) : table);
 }
 
 /**
@@ -43,12 +39,13 @@ export function toUuid(text: string): string {
 }
 
 function withTextIds(table: Table): Table {
-  const columns = Object.entries(getColumns(table)).map(([property, column]) =>
-    [property, isKind(column, "PgUUID") ? withTextId(column) : column] as const
+  const columns = mapValues(
+    getColumns(table),
+    (column) => isKind(column, "PgUUID") ? withTextId(column) : column,
   );
   return Object.defineProperties(Object.create(table), {
-    ...Object.fromEntries(columns.map(([property, value]) => [property, { value }])),
-    [COLUMNS]: { value: Object.fromEntries(columns) },
+    ...mapValues(columns, (value) => ({ value })),
+    [COLUMNS]: { value: columns },
   });
 }
 

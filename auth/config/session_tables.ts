@@ -2,6 +2,7 @@
  * The built-in tables of users and sessions without drizzle, so that a session check loads none.
  * `../tables/schema.ts` has the same tables for drizzle.
  */
+import { mapValues } from "../../core/lists/map_values.ts";
 import type { SqlColumn } from "../../database/session/column_sql.ts";
 import { COLUMNS, ENTITY_KIND, NAME, SCHEMA } from "../../database/session/drizzle_table.ts";
 
@@ -45,12 +46,7 @@ class BuiltInTable {
 
   constructor(name: string, columns: Readonly<Record<string, readonly [string, SqlType]>>) {
     this[NAME] = name;
-    this[COLUMNS] = Object.fromEntries(
-      Object.entries(columns).map(([property, [column, type]]) => [
-        property,
-        new BuiltInColumn(this, column, type),
-      ]),
-    );
+    this[COLUMNS] = mapValues(columns, ([column, type]) => new BuiltInColumn(this, column, type));
   }
 }
 

@@ -2,6 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import { type MessageIdempotency, protectMessages, type TransactionParam } from "../idempotency.ts";
+import { mapValues } from "../lists/map_values.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { reportPositions, wrapOrderedTrigger } from "./ordered_batch.ts";
 import { misfit, parseInput } from "./parse_input.ts";
@@ -172,9 +173,7 @@ const EXACT_DIGITS = 15;
  * @returns The values.
  */
 export function readAttributes(item: AttributeMap): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(item).map(([name, value]) => [name, readAttribute(value)]),
-  );
+  return mapValues(item, (value) => readAttribute(value));
 }
 
 function readAttribute(value: AttributeValue): unknown {

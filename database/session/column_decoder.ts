@@ -1,4 +1,5 @@
 import type { Column, SQL, Subquery } from "drizzle-orm";
+import { mapValues } from "../../core/lists/map_values.ts";
 import { parseArray } from "./array_literal.ts";
 
 /** Field that drizzle selects: a column, an expression, or a named expression. */
@@ -80,12 +81,7 @@ function safeDecoder(column: Column): Column {
  * class.
  */
 function derive<T extends object>(base: T, properties: Record<string, unknown>): T {
-  return Object.create(
-    base,
-    Object.fromEntries(
-      Object.entries(properties).map(([key, value]) => [key, { value, enumerable: true }]),
-    ),
-  );
+  return Object.create(base, mapValues(properties, (value) => ({ value, enumerable: true })));
 }
 
 function asParsed(value: unknown): unknown {
