@@ -1,4 +1,5 @@
 import { wholeNumber } from "../core/function_options.ts";
+import { splitEvery } from "../core/lists/group_by.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import type { DrizzleClient } from "../database/session/drizzle_client.ts";
@@ -110,7 +111,7 @@ export function createConnectionStore<
   return {
     async subscribe(connectionId, ...topics): Promise<void> {
       checkNames(topics, connectionId);
-      for (const batch of listBatches([...new Set(topics)])) {
+      for (const batch of splitEvery([...new Set(topics)], BATCH_ROWS)) {
         const rows = batch.map((topic) =>
           sql`(${topic}, ${connectionId}, now() + make_interval(secs => ${maxAgeSeconds}::int))`
         );
@@ -125,7 +126,7 @@ export function createConnectionStore<
 
     async unsubscribe(connectionId, ...topics): Promise<void> {
       checkNames(topics, connectionId);
-      for (const batch of listBatches(topics)) {
+      for (const batch of splitEvery(topics, BATCH_ROWS)) {
         await run(
           "unsubscribeConnection",
           sql`DELETE FROM ${TABLE} WHERE connection_id = ${connectionId}
@@ -136,7 +137,7 @@ export function createConnectionStore<
 
     async remove(...connectionIds): Promise<void> {
       checkNames(connectionIds);
-      for (const batch of listBatches(connectionIds)) {
+      for (const batch of splitEvery(connectionIds, BATCH_ROWS)) {
         const condition = sql`connection_id IN (${join(batch)})`;
         // connections have any number of topics
         while (await deleteBatch("removeConnections", condition) === BATCH_ROWS);
@@ -168,14 +169,6 @@ export function createConnectionStore<
 
     removeExpired: () => deleteBatch("removeExpiredConnections", sql`expires_at <= now()`),
   };
-}
-
-function listBatches(values: readonly string[]): string[][] {
-  const count = Math.ceil(values.length / BATCH_ROWS);
-  return Array.from(
-    { length: count },
-    (_, at) => values.slice(at * BATCH_ROWS, (at + 1) * BATCH_ROWS),
-  );
 }
 
 function join(values: readonly string[]): PlainSql {

@@ -1,4 +1,4 @@
-import type { SqlToken } from "./tokenize.ts";
+import { isTrivia, type SqlToken } from "./tokenize.ts";
 
 const MAX_LENGTH = 72;
 /** Statements that define objects; all others may contain row data. */
@@ -17,7 +17,7 @@ export function maskStatement(tokens: readonly SqlToken[]): string {
   let isDefinition: boolean | undefined;
   for (const token of tokens) {
     const { kind } = token;
-    if (kind === "space" || kind === "line_comment" || kind === "block_comment") {
+    if (isTrivia(token)) {
       if (text !== "" && !text.endsWith(" ")) text += " ";
       continue;
     }

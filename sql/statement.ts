@@ -1,4 +1,4 @@
-import { type SqlToken, tokenize } from "./tokenize.ts";
+import { isTrivia, type SqlToken, tokenize } from "./tokenize.ts";
 
 /** Marker that drizzle-kit writes between statements; a comment to PostgreSQL. */
 export const STATEMENT_BREAKPOINT = "--> statement-breakpoint";
@@ -11,10 +11,6 @@ export interface SqlStatement {
   readonly start: number;
   /** Tokens, including spaces and comments; joined, they are the text. */
   readonly tokens: readonly SqlToken[];
-}
-
-function isTrivia(token: SqlToken): boolean {
-  return token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment";
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type SqlToken, tokenize } from "./tokenize.ts";
+import { isTrivia, type SqlToken, tokenize } from "./tokenize.ts";
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
@@ -35,9 +35,7 @@ export class StatementReader {
     const keys: string[] = [];
     for (let place = 0; place < tokens.length; place++) {
       const token = tokens[place];
-      if (
-        token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment"
-      ) continue;
+      if (isTrivia(token)) continue;
       places.push(place);
       keys.push(getKey(token));
     }

@@ -1,4 +1,5 @@
 import type { SqlStatement } from "./statement.ts";
+import { isTrivia } from "./tokenize.ts";
 
 /** Position in a text, as counted by editors. */
 export interface TextPosition {
@@ -34,9 +35,9 @@ export function createLocator(text: string): (offset: number) => TextPosition {
 /** Returns the offset of a statement's first word, after the comments before it. */
 export function findFirstWord({ start, tokens }: SqlStatement): number {
   let at = start;
-  for (const { kind, text } of tokens) {
-    if (kind !== "space" && kind !== "line_comment" && kind !== "block_comment") break;
-    at += text.length;
+  for (const token of tokens) {
+    if (!isTrivia(token)) break;
+    at += token.text.length;
   }
   return at;
 }

@@ -94,9 +94,9 @@ function copyRowsEnd(sql: string, at: number): number {
   return end < 0 ? -1 : end + 3;
 }
 
-/** Checks whether a token is part of a statement, so that a line of psql cannot follow. */
-function endsStatementStart(kind: SqlTokenKind): boolean {
-  return kind !== "space" && kind !== "line_comment" && kind !== "block_comment" && kind !== "psql";
+/** Checks whether a token is white space or a comment. */
+export function isTrivia({ kind }: SqlToken): boolean {
+  return kind === "space" || kind === "line_comment" || kind === "block_comment";
 }
 
 /**
@@ -128,7 +128,8 @@ export function tokenize(sql: string): SqlToken[] {
     const start = at;
     const [kind, end] = readToken(sql, at, atStatementStart);
     at = end;
-    tokens.push({ kind, text: sql.slice(start, at) });
+    const token = { kind, text: sql.slice(start, at) };
+    tokens.push(token);
     if (kind === "word" && atStatementStart) inCopy = wordIs(sql, start, at, "COPY");
     else if (kind === "word" && inCopy && wordIs(sql, start, at, "STDIN")) awaitsRows = true;
     if (kind === "symbol" && sql[start] === ";") {
@@ -139,8 +140,8 @@ export function tokenize(sql: string): SqlToken[] {
       }
       inCopy = awaitsRows = false;
       atStatementStart = true;
-    } else if (endsStatementStart(kind)) {
-      atStatementStart = false;
+    } else if (!isTrivia(token) && kind !== "psql") {
+      atStatementStart = false; // a line of psql cannot follow
     }
   }
   return tokens;
