@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
-import { explainMissing } from "../env/optional_package.ts";
-import { DATABASE_PACKAGES } from "../database/config/optional_packages.ts";
+import { loadPglite } from "../database/providers/load_pglite.ts";
 
 const snapshot: SingleFlight<string, Blob> = new SingleFlight();
 
@@ -46,20 +45,6 @@ const PREPARATION = [
  */
 export function loadEmptySnapshot(caller: string): Promise<Blob> {
   return snapshot.get("", () => keepSnapshot(caller, [], () => makeEmptySnapshot(caller)));
-}
-
-/**
- * Imports PGlite.
- *
- * @param caller The function that an error names if PGlite is not installed.
- * @throws {ConfigurationError} if PGlite is not installed.
- */
-export async function loadPglite(caller: string): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", caller)(error);
-  }
 }
 
 async function makeEmptySnapshot(caller: string): Promise<Blob> {

@@ -1,11 +1,10 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
-import { explainMissing } from "../../env/optional_package.ts";
 import type { DatabaseSettings } from "../config/config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
-import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
+import { loadPglite } from "./load_pglite.ts";
 import type { Connection, DedicatedSession } from "./provider.ts";
 import type { Row, SqlSession } from "../../sql/session.ts";
 
@@ -20,7 +19,7 @@ function isInMemory(folder: string): boolean {
  * @returns The connection.
  */
 export async function openEmbeddedPg(config: DatabaseSettings): Promise<Connection> {
-  const { PGlite } = await loadPglite();
+  const { PGlite } = await loadPglite("Provider embedded-pg");
   const folder = config.connectionString ?? "memory://";
   const isNew = isInMemory(folder) || await makeFolder(folder);
   const loadDataDir = isNew ? await loadEmbeddedSnapshot() : undefined;
@@ -66,13 +65,4 @@ function openSession(pglite: PGlite): DedicatedSession {
     transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
     close: () => Promise.resolve(),
   };
-}
-
-async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    const purpose = "Provider embedded-pg";
-    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", purpose)(error);
-  }
 }

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadEmbeddedSnapshot } from "../../database/providers/embedded_snapshot.ts";
-import { loadEmptySnapshot, loadPglite } from "../../testing/embedded_snapshot.ts";
+import { loadPglite } from "../../database/providers/load_pglite.ts";
+import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
 import type { Backend, BackendOwner, BackendSession } from "./backend.ts";
 import { frame, readMessages, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
