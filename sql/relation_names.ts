@@ -40,47 +40,44 @@ const NOT_TABLES: ReadonlySet<string> = keywordSet(`
   LARGE PARAMETER TABLESPACE TYPE
 `);
 
-/** Collector of the unqualified names of tables, views, indexes and constraints in a statement. */
-class NameCollector {
-  readonly uses: Map<number, NameRole> = new Map();
-  readonly #reader: StatementReader;
-  readonly #ctes: Set<string> = new Set();
-  readonly #aliases: Set<string> = new Set();
-  readonly #tables: Set<string> = new Set();
+/**
+ * Finds the unqualified names of tables, views, indexes and constraints in a statement.
+ *
+ * @param reader The statement.
+ * @returns Each name with its position and role.
+ */
+export function findRelationNames(reader: StatementReader): NameUse[] {
+  const uses = new Map<number, NameRole>();
+  const ctes = new Set<string>();
+  const aliases = new Set<string>();
+  const tables = new Set<string>();
+  let callLevels: Set<number> | undefined;
 
-  constructor(reader: StatementReader) {
-    this.#reader = reader;
-  }
-
-  collect(): NameUse[] {
-    this.#collectCtes();
-    this.#collectHead();
-    for (let at = 0; at < this.#reader.size; at++) this.#collectAt(at);
-    this.#collectQualifiers();
-    return [...this.uses].map(([at, role]) => ({ at, role }));
-  }
+  collectCtes();
+  collectHead();
+  for (let at = 0; at < reader.size; at++) collectAt(at);
+  collectQualifiers();
+  return [...uses].map(([at, role]) => ({ at, role }));
 
   /** Adds an unqualified name, unless it is a table of the catalog. */
-  #add(at: number, role: NameRole): void {
-    const reader = this.#reader;
-    if (!reader.isName(at) || reader.key(at + 1) === "." || this.uses.has(at)) return;
+  function add(at: number, role: NameRole): void {
+    if (!reader.isName(at) || reader.key(at + 1) === "." || uses.has(at)) return;
     const name = getName(reader.token(at)!);
-    if (role === "relation" && (this.#ctes.has(name) || /^pg_/.test(name))) return;
-    this.uses.set(at, role);
+    if (role === "relation" && (ctes.has(name) || /^pg_/.test(name))) return;
+    uses.set(at, role);
     if (role !== "relation") return;
-    this.#tables.add(name);
+    tables.add(name);
     const alias = reader.skip(at + 1, "AS");
-    if (reader.isName(alias) && getName(reader.token(alias)!) === name) this.#aliases.add(name);
+    if (reader.isName(alias) && getName(reader.token(alias)!) === name) aliases.add(name);
   }
 
-  #addList(from: number, to: number, role: NameRole): void {
-    for (const [start] of this.#reader.list(from, to)) {
-      this.#add(this.#reader.skip(start, "ONLY"), role);
+  function addList(from: number, to: number, role: NameRole): void {
+    for (const [start] of reader.list(from, to)) {
+      add(reader.skip(start, "ONLY"), role);
     }
   }
 
-  #afterExists(at: number): number {
-    const reader = this.#reader;
+  function afterExists(at: number): number {
     return reader.skip(
       reader.skip(reader.skip(at, "CONCURRENTLY"), "IF", "NOT", "EXISTS"),
       "IF",
@@ -88,33 +85,31 @@ class NameCollector {
     );
   }
 
-  #collectCtes(): void {
-    const reader = this.#reader;
+  function collectCtes(): void {
     for (let start = 0; start < reader.size; start++) {
       if (reader.key(start) !== "WITH") continue;
       for (const { name } of readWith(reader, start).items) {
-        this.#ctes.add(getName(reader.token(name)!));
+        ctes.add(getName(reader.token(name)!));
       }
     }
   }
 
   /** Collects the names in the first words of a statement. */
-  #collectHead(): void {
-    const reader = this.#reader;
+  function collectHead(): void {
     const first = reader.key(0);
-    if (first === "CREATE") return this.#collectCreate();
-    if (first === "ALTER") return this.#collectAlter();
-    if (first === "DROP") return this.#collectDrop();
-    if (first === "GRANT" || first === "REVOKE") return this.#collectGrant();
-    if (first === "COMMENT") return this.#collectComment();
-    if (first === "UPDATE") return this.#add(reader.skip(1, "ONLY"), "relation");
-    if (first === "COPY") return this.#add(1, "relation");
+    if (first === "CREATE") return collectCreate();
+    if (first === "ALTER") return collectAlter();
+    if (first === "DROP") return collectDrop();
+    if (first === "GRANT" || first === "REVOKE") return collectGrant();
+    if (first === "COMMENT") return collectComment();
+    if (first === "UPDATE") return add(reader.skip(1, "ONLY"), "relation");
+    if (first === "COPY") return add(1, "relation");
     if (first === "TRUNCATE" || first === "LOCK") {
       const from = reader.skip(1, "TABLE");
-      return this.#addList(from, reader.findEnd(AFTER_TABLES, from + 1), "relation");
+      return addList(from, reader.findEnd(AFTER_TABLES, from + 1), "relation");
     }
     if (first === "ANALYZE" || first === "VACUUM") {
-      return this.#addList(
+      return addList(
         reader.skip(reader.skip(1, "VERBOSE"), "ANALYZE"),
         reader.size,
         "relation",
@@ -122,120 +117,111 @@ class NameCollector {
     }
   }
 
-  #collectCreate(): void {
-    const reader = this.#reader;
+  function collectCreate(): void {
     const object = reader.find(
       new Set(["TABLE", "INDEX", "VIEW", "TRIGGER", "POLICY", "SEQUENCE", "FUNCTION"]),
       1,
     );
-    const at = this.#afterExists(object + 1);
+    const at = afterExists(object + 1);
     switch (reader.key(object)) {
       case "TABLE":
       case "VIEW":
-        return this.#add(at, "relation");
+        return add(at, "relation");
       case "INDEX":
-        if (reader.key(at) !== "ON") this.#add(at, "local");
-        return this.#add(reader.skip(reader.find("ON", at) + 1, "ONLY"), "relation");
+        if (reader.key(at) !== "ON") add(at, "local");
+        return add(reader.skip(reader.find("ON", at) + 1, "ONLY"), "relation");
       case "TRIGGER":
       case "POLICY":
-        return this.#add(reader.find("ON", at) + 1, "relation");
+        return add(reader.find("ON", at) + 1, "relation");
     }
   }
 
-  #collectAlter(): void {
-    const reader = this.#reader;
+  function collectAlter(): void {
     const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
     if (!isRelation) return;
-    this.#add(reader.skip(this.#afterExists(2), "ONLY"), "relation");
+    add(reader.skip(afterExists(2), "ONLY"), "relation");
     const rename = reader.find("RENAME", 2);
     if (rename < 0) return;
-    if (reader.is(rename + 1, "TO")) this.#add(rename + 2, "local");
+    if (reader.is(rename + 1, "TO")) add(rename + 2, "local");
     else if (reader.is(rename + 1, "CONSTRAINT")) {
-      this.#add(reader.find("TO", rename) + 1, "constraint");
+      add(reader.find("TO", rename) + 1, "constraint");
     }
   }
 
-  #collectDrop(): void {
-    const reader = this.#reader;
+  function collectDrop(): void {
     const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
     if (isRelation) {
-      this.#addList(this.#afterExists(2), reader.droppedEnd(), "relation");
+      addList(afterExists(2), reader.droppedEnd(), "relation");
     } else if (reader.is(1, "TRIGGER") || reader.is(1, "POLICY")) {
-      this.#add(reader.find("ON", 2) + 1, "relation");
+      add(reader.find("ON", 2) + 1, "relation");
     }
   }
 
-  #collectGrant(): void {
-    const reader = this.#reader;
+  function collectGrant(): void {
     const on = reader.find("ON", 1);
     if (on < 0 || reader.isOneOf(on + 1, NOT_TABLES)) return;
     const end = reader.findEnd(new Set(["TO", "FROM"]), on);
-    this.#addList(reader.skip(on + 1, "TABLE"), end, "relation");
+    addList(reader.skip(on + 1, "TABLE"), end, "relation");
   }
 
-  #collectComment(): void {
-    const reader = this.#reader;
+  function collectComment(): void {
     const object = reader.key(2);
-    if (object === "TABLE" || object === "VIEW" || object === "INDEX") this.#add(3, "relation");
-    else if (object === "CONSTRAINT") this.#add(reader.find("ON", 3) + 1, "relation");
-    else if (object === "COLUMN" && reader.nameEnd(3) === 6) this.uses.set(3, "relation");
+    if (object === "TABLE" || object === "VIEW" || object === "INDEX") add(3, "relation");
+    else if (object === "CONSTRAINT") add(reader.find("ON", 3) + 1, "relation");
+    else if (object === "COLUMN" && reader.nameEnd(3) === 6) uses.set(3, "relation");
   }
 
   /** Collects the names after a keyword anywhere in a statement. */
-  #collectAt(at: number): void {
-    const reader = this.#reader;
+  function collectAt(at: number): void {
     if (reader.key(at - 1) === ".") return;
     switch (reader.key(at)) {
       case "CONSTRAINT":
         if (reader.key(at + 1) !== "TRIGGER") {
-          this.#add(reader.skip(at + 1, "IF", "EXISTS"), "constraint");
+          add(reader.skip(at + 1, "IF", "EXISTS"), "constraint");
         }
         return;
       case "REFERENCES":
       case "JOIN":
-        return this.#addReference(at + 1);
+        return addReference(at + 1);
       case "LIKE":
         if (reader.key(0) === "CREATE" && (reader.is(at - 1, "(") || reader.is(at - 1, ","))) {
-          this.#add(at + 1, "relation");
+          add(at + 1, "relation");
         }
         return;
       case "INTO":
         if (reader.is(at - 1, "INSERT") || reader.is(at - 1, "MERGE")) {
-          this.#add(at + 1, "relation");
+          add(at + 1, "relation");
         }
         return;
       case "USING":
         if (reader.is(at + 1, "INDEX") && reader.key(at + 2) !== "TABLESPACE") {
-          this.#add(at + 2, "local");
+          add(at + 2, "local");
         }
         return;
       case "DELETE":
-        return this.#addUsing(at);
+        return addUsing(at);
       case "UPDATE":
-        if (reader.is(at - 1, "(")) this.#add(reader.skip(at + 1, "ONLY"), "relation");
+        if (reader.is(at - 1, "(")) add(reader.skip(at + 1, "ONLY"), "relation");
         return;
       case "SEQUENCE":
-        if (reader.is(at + 1, "NAME")) this.#add(at + 2, "local");
+        if (reader.is(at + 1, "NAME")) add(at + 2, "local");
         return;
       case "FROM": {
         const isOperator = reader.is(at - 1, "DISTINCT") &&
           (reader.is(at - 2, "IS") || reader.is(at - 3, "IS", "NOT"));
         const isClause = !isOperator && reader.key(0) !== "REVOKE" && reader.key(0) !== "COPY";
-        if (isClause && !this.#isArgument(at)) this.#addFrom(at + 1);
+        if (isClause && !isArgument(at)) addFrom(at + 1);
       }
     }
   }
 
   /** Checks whether a FROM is part of a call: `extract(day FROM at)`. */
-  #isArgument(at: number): boolean {
-    return (this.#callLevels ??= this.#findCalls()).has(at);
+  function isArgument(at: number): boolean {
+    return (callLevels ??= findCalls()).has(at);
   }
 
-  #callLevels: Set<number> | undefined;
-
   /** Returns the FROMs that are part of a call instead of a query. */
-  #findCalls(): Set<number> {
-    const reader = this.#reader;
+  function findCalls(): Set<number> {
     const found = new Set<number>();
     const levels: boolean[] = [false];
     for (let at = 0; at < reader.size; at++) {
@@ -250,33 +236,30 @@ class NameCollector {
   }
 
   /** Adds one table of FROM or JOIN; skips functions and subqueries. */
-  #addReference(at: number): void {
-    const reader = this.#reader;
+  function addReference(at: number): void {
     at = reader.skip(reader.skip(at, "LATERAL"), "ONLY");
     while (reader.key(at) === "(" && !reader.isOneOf(at + 1, QUERY_STARTS)) at++;
     const isCall = reader.key(at + 1) === "(" && reader.key(0) !== "CREATE" &&
       reader.key(0) !== "ALTER";
-    if (!isCall) this.#add(at, "relation");
+    if (!isCall) add(at, "relation");
   }
 
   /** Adds the tables of `DELETE FROM a USING b`. */
-  #addUsing(at: number): void {
-    const reader = this.#reader;
+  function addUsing(at: number): void {
     if (!reader.is(at + 1, "FROM")) return;
     const using = reader.find(END_OF_USING, at + 2);
-    if (using >= 0 && reader.is(using, "USING")) this.#addFrom(using + 1);
+    if (using >= 0 && reader.is(using, "USING")) addFrom(using + 1);
   }
 
   /** Adds the tables of a FROM clause, separated by commas. */
-  #addFrom(from: number): void {
-    const reader = this.#reader;
-    this.#addReference(from);
+  function addFrom(from: number): void {
+    addReference(from);
     for (
       let at = from;
       at < reader.size && !reader.isOneOf(at, CLAUSES_AFTER_FROM);
       at = reader.next(at)
     ) {
-      if (reader.key(at) === ",") this.#addReference(at + 1);
+      if (reader.key(at) === ",") addReference(at + 1);
     }
   }
 
@@ -284,27 +267,16 @@ class NameCollector {
    * Collects qualifiers such as `users.email`, if users is a table of the statement and not an
    * alias.
    */
-  #collectQualifiers(): void {
-    const reader = this.#reader;
+  function collectQualifiers(): void {
     for (let at = 0; at < reader.size; at++) {
       const isQualifier = reader.isName(at) && reader.key(at + 1) === "." &&
         reader.key(at - 1) !== "." &&
         reader.key(at + 3) !== ".";
-      if (!isQualifier || this.uses.has(at)) continue;
+      if (!isQualifier || uses.has(at)) continue;
       const name = getName(reader.token(at)!);
-      if (this.#tables.has(name) && !this.#aliases.has(name)) this.uses.set(at, "qualifier");
+      if (tables.has(name) && !aliases.has(name)) uses.set(at, "qualifier");
     }
   }
-}
-
-/**
- * Finds the unqualified names of tables, views, indexes and constraints in a statement.
- *
- * @param reader The statement.
- * @returns Each name with its position and role.
- */
-export function findRelationNames(reader: StatementReader): NameUse[] {
-  return new NameCollector(reader).collect();
 }
 
 /** Query of a WITH clause. */
