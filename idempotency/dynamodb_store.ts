@@ -1,4 +1,5 @@
 import type * as DynamoDb from "@aws-sdk/client-dynamodb";
+import { loadOnce } from "../core/async/single_flight.ts";
 import type { IdempotencyStore } from "../core/idempotency.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, someText } from "../core/option_rules.ts";
@@ -22,11 +23,6 @@ export interface DynamoDbStoreOptions {
 const TABLE_NAME = someText("the name of a table");
 
 const LIMIT: RequestLimit = { service: "Amazon DynamoDB", limitMs: 5000 };
-
-interface Connection {
-  readonly sdk: typeof DynamoDb;
-  readonly client: DynamoDb.DynamoDBClient;
-}
 
 type Item = Record<string, DynamoDb.AttributeValue>;
 
@@ -67,107 +63,101 @@ export function createDynamoDbStore(options: DynamoDbStoreOptions): IdempotencyS
   const maxResultBytes = wholeNumber([1, 390_000, "bytes"]);
   checkOptions("createDynamoDbStore", options, { tableName: TABLE_NAME, maxResultBytes });
   checkOption("tableName", options.tableName, TABLE_NAME);
-  return createIdempotencyStore(new DynamoDbBackend(options));
+  return createIdempotencyStore(createBackend(options));
 }
 
-class DynamoDbBackend implements IdempotencyBackend {
-  readonly maxResultBytes: number;
-  readonly #table: string;
-  #connecting: Promise<Connection> | undefined;
+function createBackend(
+  { tableName, maxResultBytes = 350_000 }: DynamoDbStoreOptions,
+): IdempotencyBackend {
+  const connect = loadOnce(loadClient);
+  return {
+    maxResultBytes,
 
-  constructor({ tableName, maxResultBytes = 350_000 }: DynamoDbStoreOptions) {
-    this.maxResultBytes = maxResultBytes;
-    this.#table = tableName;
-  }
+    async claim({ id, fingerprint }: RecordKey, terms: RecordTerms): Promise<Claim> {
+      const { sdk, client } = await connect();
+      const fence = crypto.randomUUID();
+      const nowMs = Date.now();
+      const item: Item = {
+        id: { S: id },
+        status: RUNNING,
+        expiration: toNumber(Math.round(nowMs / 1000 + terms.ttlSeconds)),
+        in_progress_expiration: toNumber(nowMs + terms.leaseSeconds * 1000),
+        validation: { S: fingerprint },
+        fence: { S: fence },
+      };
+      const put = new sdk.PutItemCommand({
+        TableName: tableName,
+        Item: item,
+        ConditionExpression: IS_FREE,
+        ExpressionAttributeNames: NAMES,
+        ExpressionAttributeValues: {
+          ":now": toNumber(nowMs / 1000),
+          ":nowMs": toNumber(nowMs),
+          ":running": RUNNING,
+        },
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
+      try {
+        await client.send(put);
+        return { state: "claimed", fence };
+      } catch (error) {
+        if (!(error instanceof sdk.ConditionalCheckFailedException)) throw error;
+        return readClaim(error.Item, fence, fingerprint);
+      }
+    },
 
-  async claim({ id, fingerprint }: RecordKey, terms: RecordTerms): Promise<Claim> {
-    const { sdk, client } = await this.#connect();
-    const fence = crypto.randomUUID();
-    const nowMs = Date.now();
-    const item: Item = {
-      id: { S: id },
-      status: RUNNING,
-      expiration: toNumber(Math.round(nowMs / 1000 + terms.ttlSeconds)),
-      in_progress_expiration: toNumber(nowMs + terms.leaseSeconds * 1000),
-      validation: { S: fingerprint },
-      fence: { S: fence },
-    };
-    const put = new sdk.PutItemCommand({
-      TableName: this.#table,
-      Item: item,
-      ConditionExpression: IS_FREE,
-      ExpressionAttributeNames: NAMES,
-      ExpressionAttributeValues: {
-        ":now": toNumber(nowMs / 1000),
-        ":nowMs": toNumber(nowMs),
-        ":running": RUNNING,
-      },
-      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-    });
-    try {
-      await client.send(put);
-      return { state: "claimed", fence };
-    } catch (error) {
-      if (!(error instanceof sdk.ConditionalCheckFailedException)) throw error;
-      return readClaim(error.Item, fence, fingerprint);
-    }
-  }
+    async complete(attempt: Attempt, result: string): Promise<boolean> {
+      const { sdk, client } = await connect();
+      const update = new sdk.UpdateItemCommand({
+        TableName: tableName,
+        Key: { id: { S: attempt.id } },
+        UpdateExpression: "SET #status = :done, #expiry = :expiry, #data = :data",
+        ConditionExpression: IS_OWN,
+        ExpressionAttributeNames: {
+          "#status": NAMES["#status"],
+          "#expiry": NAMES["#expiry"],
+          "#data": "data",
+          "#fence": "fence",
+        },
+        ExpressionAttributeValues: {
+          ":done": DONE,
+          ":running": RUNNING,
+          ":fence": { S: attempt.fence },
+          ":expiry": toNumber(Math.round(Date.now() / 1000 + attempt.ttlSeconds)),
+          ":data": { S: result },
+        },
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
+      try {
+        await client.send(update);
+        return true;
+      } catch (error) {
+        if (!(error instanceof sdk.ConditionalCheckFailedException)) throw error;
+        // the client repeats a call whose answer was lost
+        return error.Item?.fence?.S === attempt.fence;
+      }
+    },
 
-  async complete(attempt: Attempt, result: string): Promise<boolean> {
-    const { sdk, client } = await this.#connect();
-    const update = new sdk.UpdateItemCommand({
-      TableName: this.#table,
-      Key: { id: { S: attempt.id } },
-      UpdateExpression: "SET #status = :done, #expiry = :expiry, #data = :data",
-      ConditionExpression: IS_OWN,
-      ExpressionAttributeNames: {
-        "#status": NAMES["#status"],
-        "#expiry": NAMES["#expiry"],
-        "#data": "data",
-        "#fence": "fence",
-      },
-      ExpressionAttributeValues: {
-        ":done": DONE,
-        ":running": RUNNING,
-        ":fence": { S: attempt.fence },
-        ":expiry": toNumber(Math.round(Date.now() / 1000 + attempt.ttlSeconds)),
-        ":data": { S: result },
-      },
-      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-    });
-    try {
-      await client.send(update);
-      return true;
-    } catch (error) {
-      if (!(error instanceof sdk.ConditionalCheckFailedException)) throw error;
-      // the client repeats a call whose answer was lost
-      return error.Item?.fence?.S === attempt.fence;
-    }
-  }
-
-  async release(attempt: Attempt): Promise<void> {
-    const { sdk, client } = await this.#connect();
-    const remove = new sdk.DeleteItemCommand({
-      TableName: this.#table,
-      Key: { id: { S: attempt.id } },
-      ConditionExpression: IS_OWN,
-      ExpressionAttributeNames: { "#status": NAMES["#status"], "#fence": "fence" },
-      ExpressionAttributeValues: { ":running": RUNNING, ":fence": { S: attempt.fence } },
-    });
-    try {
-      await client.send(remove);
-    } catch (error) {
-      // another execution holds the record
-      if (!(error instanceof sdk.ConditionalCheckFailedException)) throw error;
-    }
-  }
-
-  #connect(): Promise<Connection> {
-    return this.#connecting ??= connect();
-  }
+    async release(attempt: Attempt): Promise<void> {
+      const { sdk, client } = await connect();
+      const remove = new sdk.DeleteItemCommand({
+        TableName: tableName,
+        Key: { id: { S: attempt.id } },
+        ConditionExpression: IS_OWN,
+        ExpressionAttributeNames: { "#status": NAMES["#status"], "#fence": "fence" },
+        ExpressionAttributeValues: { ":running": RUNNING, ":fence": { S: attempt.fence } },
+      });
+      try {
+        await client.send(remove);
+      } catch (error) {
+        // another execution holds the record
+        if (!(error instanceof sdk.ConditionalCheckFailedException)) throw error;
+      }
+    },
+  };
 }
 
-async function connect(): Promise<Connection> {
+async function loadClient(): Promise<{ sdk: typeof DynamoDb; client: DynamoDb.DynamoDBClient }> {
   const sdk = await import("@aws-sdk/client-dynamodb").catch(
     explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-dynamodb", "createDynamoDbStore"),
   );

@@ -1,3 +1,5 @@
+import { parseUrl } from "../core/http/parse_url.ts";
+
 /** Address with an optional name. */
 export interface MailAddress {
   /** Name that mail programs show; empty if there is none. */
@@ -74,13 +76,8 @@ function isLocalPart(local: string): boolean {
 }
 
 function toAsciiDomain(domain: string): string | undefined {
-  let host: string;
-  try {
-    host = isAscii(domain) ? domain.toLowerCase() : new URL(`http://${domain}`).hostname;
-  } catch {
-    return undefined;
-  }
-  const labels = host.split(".");
+  const host = isAscii(domain) ? domain.toLowerCase() : parseUrl(`http://${domain}`)?.hostname;
+  const labels = host?.split(".") ?? [];
   return labels.length > 1 && labels.every(isLabel) ? host : undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseError } from "../../errors/database_errors.ts";
-import { deriveName } from "../../sql/sql_name.ts";
+import { deriveName, MAX_NAME_BYTES } from "../../sql/sql_name.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /** Response to the violation of a constraint. */
@@ -48,9 +48,6 @@ export function findConstraintAnswer(
   const name = names.find((one) => one !== undefined && Object.hasOwn(answers, one));
   return name === undefined ? undefined : answers[name];
 }
-
-/** PostgreSQL truncates identifiers to this many bytes. */
-const MAX_NAME_BYTES = 63;
 
 /**
  * Validates the responses of a query when it is defined.
