@@ -1,4 +1,5 @@
-import type { Runs } from "./mark_definitions.ts";
+import type { FunctionBundle } from "./bundle_functions.ts";
+import type { Place } from "../sources/source_positions.ts";
 
 /** The folder in a project in which esbuild's outputs would be; nothing is written there. */
 export const OUT = "record";
@@ -9,16 +10,9 @@ export const BEGIN = "begin ";
 export const END = "end";
 
 /** A function to load. */
-export interface LoadJob {
-  readonly name: string;
-  /** Absolute path of its file. */
-  readonly file: string;
+export interface LoadJob extends Pick<FunctionBundle, "name" | "file" | "map" | "runs"> {
   /** Absolute path of its bundle. */
   readonly path: string;
-  /** Source map of the bundle (JSON). */
-  readonly map: string;
-  /** The code that the bundle keeps. */
-  readonly runs: Runs;
 }
 
 /** What the loading process is to do. */
@@ -35,11 +29,8 @@ export interface LoadRequest {
 }
 
 /** Why a function cannot be loaded. */
-export interface LoadError {
+export interface LoadError extends Place {
   readonly message: string;
-  /** Relative to the project. */
-  readonly file: string;
-  readonly line: number;
   /** True if this package refuses what the function defines. */
   readonly isInvalid?: boolean;
 }
