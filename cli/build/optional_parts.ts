@@ -6,6 +6,7 @@ import type { DatabaseProvider } from "../../database/config/config.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "../sources/module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
+import { loadGenerated } from "./generated_modules.ts";
 
 const NAMESPACE = "omitted";
 /** Modules of `@trellis/fn` that only run with better-auth, and their exports. */
@@ -140,32 +141,32 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
           paths.trellisRoot(importer) !== undefined;
         return isOwn && !isNeeded ? { path, namespace: CHECK_NAMESPACE } : undefined;
       });
-      build.onLoad({ filter: /.*/, namespace: CHECK_NAMESPACE }, ({ path }) => ({
-        contents: `throw new Error(${
-          JSON.stringify(
-            `trellis build omitted ${path} from this function, because no handler asks for it`,
-          )
-        });\nexport {};`,
-        loader: "js",
-      }));
+      loadGenerated(build, CHECK_NAMESPACE, (path) =>
+        renderThrow(
+          `trellis build omitted ${path} from this function, because no handler asks for it`,
+        ) + "\nexport {};");
       build.onResolve({ filter: /better-auth/ }, ({ path, kind, importer }) => {
         const isPlugin = kind === "dynamic-import" && !betterAuth &&
           paths.trellisRoot(importer) === undefined &&
           getPackageName(toBareSpecifier(path)).includes("better-auth");
         return isPlugin ? { path, namespace: PLUGIN_NAMESPACE } : undefined;
       });
-      build.onLoad({ filter: /.*/, namespace: PLUGIN_NAMESPACE }, ({ path }) => ({
-        contents: `throw new Error(${JSON.stringify(`${path}: ${NO_BETTER_AUTH}`)});\nexport {};`,
-        loader: "js",
-      }));
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
-        contents: `export function ${LIBRARY_MODULES[path]}() { throw new Error(${
-          JSON.stringify(NO_BETTER_AUTH)
-        }); }`,
-        loader: "js",
-      }));
+      loadGenerated(
+        build,
+        PLUGIN_NAMESPACE,
+        (path) => renderThrow(`${path}: ${NO_BETTER_AUTH}`) + "\nexport {};",
+      );
+      loadGenerated(
+        build,
+        NAMESPACE,
+        (path) => `export function ${LIBRARY_MODULES[path]}() { ${renderThrow(NO_BETTER_AUTH)} }`,
+      );
     },
   };
+}
+
+function renderThrow(message: string): string {
+  return `throw new Error(${JSON.stringify(message)});`;
 }
 
 /** Message of code that was omitted with better-auth. */
