@@ -2,7 +2,6 @@ import type { Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getPackageName, toBareSpecifier } from "../sources/package_specifier.ts";
-import type { DatabaseProvider } from "../../database/config/config.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "../sources/module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
@@ -21,11 +20,7 @@ const PLUGIN_NAMESPACE = "omitted-plugin";
 const CHECK_NAMESPACE = "omitted-check";
 
 /** The optional parts in a bundle. */
-export interface Parts {
-  readonly providers: readonly DatabaseProvider[];
-  readonly betterAuth: boolean;
-  readonly apiKeys: boolean;
-  readonly jwt: boolean;
+export interface Parts extends Pick<Needs, "apiKeys" | "betterAuth" | "jwt" | "providers"> {
   /** Whether the AWS SDK is in the bundle or comes from the Lambda runtime. */
   readonly awsSdk: "bundle" | "runtime";
 }
