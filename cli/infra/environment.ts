@@ -268,14 +268,9 @@ export function planEnvironments(
       return fail(fn, `${name} is not a valid name of a Lambda environment variable`);
     }
     const isSecret = read.isSecret || SECRET_NAME.test(name);
-    return isSecret && isLoadedAnywhere(name)
+    return isSecret && functions.some((each) => canLoad(each, name))
       ? addSource(fn, name, { service: "secretsmanager", isSecret }, name)
       : addVariable(fn, name, isSecret);
-  }
-
-  /** Returns true if a function that reads the variable loads sources. */
-  function isLoadedAnywhere(name: string): boolean {
-    return functions.some((fn) => canLoad(fn, name));
   }
 
   /** Returns true if the code of a function declares that the value can be any random text. */
@@ -283,6 +278,7 @@ export function planEnvironments(
     return [...readsByFunction.values()].some((reads) => reads.get(name)?.isGenerated === true);
   }
 
+  /** Returns true for a function that reads the variable and loads sources. */
   function canLoad(fn: InfraFunction, name: string): boolean {
     const read = readsByFunction.get(fn)!.get(name);
     return read !== undefined && (fn.loadsSources || read.isLoaded);
