@@ -1,8 +1,7 @@
 /** Pushes with the official client, through the WebSocket API of `trellis dev`, to real clients. */
 import { assertEquals, assertFalse, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import type { FunctionStore } from "../../cli/dev/functions/function_store.ts";
 import { listenOnLoopback } from "../../cli/dev/http/http_server.ts";
-import type { Invoker } from "../../cli/dev/functions/invoker.ts";
+import type { LocalServices } from "../../cli/dev/local_services.ts";
 import {
   CONNECTIONS_PATH,
   createSocketGateway,
@@ -84,21 +83,29 @@ const FUNCTIONS = Object.keys(HANDLERS).map((name): FunctionFile =>
     : { kind: "websocket", name, file: `/${name}.ts`, routeKey: name }
 );
 const gateway = createSocketGateway({
-  store: {
-    list: () => FUNCTIONS,
-    load: ({ name }: FunctionFile) => ({ handler: HANDLERS[name] }),
-  } as unknown as FunctionStore,
+  project: {
+    store: {
+      list: () => FUNCTIONS,
+      load: ({ name }: FunctionFile) => ({ handler: HANDLERS[name] }),
+    },
+  },
   invoker: {
     invoke: (fn: FunctionFile, event: unknown) =>
       HANDLERS[fn.name](event, createLambdaContext()).then(
         (result) => ({ result }),
         (error) => ({ error }),
       ),
-  } as unknown as Invoker,
-  settings: {},
-  wiring: { $default: { twoWay: true }, join: { twoWay: true } },
-  track: (work) => work,
-});
+  },
+  options: {
+    config: {
+      infra: {
+        websocket: {},
+        functions: { $default: { twoWay: true }, join: { twoWay: true } },
+      },
+    },
+  },
+  pending: { track: (work: Promise<unknown>) => work },
+} as unknown as LocalServices);
 const server = await listenOnLoopback((...request) => gateway.answer(...request), 0);
 server.onUpgrade((...handshake) => gateway.accept(...handshake));
 const ENVIRONMENT = {
