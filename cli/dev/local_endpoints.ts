@@ -9,7 +9,8 @@ import { adoptOrigin } from "./reference.ts";
 import { createRouteHandler } from "./route_handler.ts";
 import { type BucketStore, openBucketStore } from "./aws/bucket_store.ts";
 import { createS3Target, S3_PATH } from "./aws/s3_target.ts";
-import { CONNECTIONS_PATH, createSocketGateway } from "./socket_gateway.ts";
+import { createSocketGateway } from "./socket_gateway.ts";
+import { CONNECTIONS_PATH } from "./socket_paths.ts";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 

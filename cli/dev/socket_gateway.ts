@@ -27,12 +27,7 @@ import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { assertNoPage } from "./aws/aws_sink.ts";
 import { readBody } from "./http/http_server.ts";
 import type { LocalServices } from "./local_services.ts";
-
-/** The path to which clients connect. */
-export const SOCKET_PATH = "/_trellis/websocket";
-
-/** The path of the management endpoint, through which functions send messages to connections. */
-export const CONNECTIONS_PATH = "/_trellis/connections";
+import { SOCKET_PATH } from "./socket_paths.ts";
 
 /** Limit of API Gateway for a message (WebSocket quotas, 2026-11). */
 const MAX_MESSAGE_BYTES = 128 * 1024;

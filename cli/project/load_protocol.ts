@@ -1,4 +1,4 @@
-import type { FunctionBundle } from "./bundle_functions.ts";
+import type { Runs } from "./mark_definitions.ts";
 import type { Place } from "../sources/source_positions.ts";
 
 /** The folder in a project in which esbuild's outputs would be; nothing is written there. */
@@ -10,9 +10,16 @@ export const BEGIN = "begin ";
 export const END = "end";
 
 /** A function to load. */
-export interface LoadJob extends Pick<FunctionBundle, "name" | "file" | "map" | "runs"> {
+export interface LoadJob {
+  readonly name: string;
+  /** Absolute path of its file. */
+  readonly file: string;
   /** Absolute path of its bundle. */
   readonly path: string;
+  /** Source map of the bundle (JSON). */
+  readonly map: string;
+  /** The code that the bundle keeps. */
+  readonly runs: Runs;
 }
 
 /** What the loading process is to do. */

@@ -2,11 +2,8 @@
 import { assertEquals, assertFalse, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { listenOnLoopback } from "../../cli/dev/http/http_server.ts";
 import type { LocalServices } from "../../cli/dev/local_services.ts";
-import {
-  CONNECTIONS_PATH,
-  createSocketGateway,
-  SOCKET_PATH,
-} from "../../cli/dev/socket_gateway.ts";
+import { createSocketGateway } from "../../cli/dev/socket_gateway.ts";
+import { CONNECTIONS_PATH, SOCKET_PATH } from "../../cli/dev/socket_paths.ts";
 import type { FunctionFile } from "../../cli/discovery/function_files.ts";
 import {
   defineAuthorizerHandler,
