@@ -1,10 +1,11 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { getNumber, nestMigration } from "../../database/migrations/files.ts";
-import type { MigrationFolder } from "../../database/migrations/folder.ts";
+import { type MigrationFolder, readMigrationFolder } from "../../database/migrations/folder.ts";
 import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
 import { UsageError } from "../terminal/command.ts";
-import type { FileChange } from "../files/generated_files.ts";
+import { type FileChange, toProjectPath } from "../files/generated_files.ts";
+import { groupSteps, renderStep, type Step } from "../schema_migration/difference.ts";
 
 /** Options of {@link planMigrationFiles}. */
 export interface MigrationFileOptions {
@@ -51,6 +52,27 @@ export function planMigrationFiles(options: MigrationFileOptions): FileChange[] 
     change: "updated",
     text: tags.reduce((text, tag) => addEntry(text, tag, nowMs), journal),
   }];
+}
+
+/**
+ * Plans the files of a new migration of a project.
+ *
+ * @returns The new and changed files; empty without steps.
+ */
+export function planMigration(
+  { root, migrationsDir }: { readonly root: string; readonly migrationsDir: string },
+  texts: Pick<MigrationFileOptions, "head" | "name">,
+  steps: readonly Step[],
+): FileChange[] {
+  const folder = resolve(root, migrationsDir);
+  return planMigrationFiles({
+    ...texts,
+    dir: toProjectPath(root, migrationsDir),
+    folder,
+    present: existsSync(folder) ? readMigrationFolder(folder) : undefined,
+    files: groupSteps(steps).map((group) => group.map(renderStep)),
+    nowMs: Date.now(),
+  });
 }
 
 /**

@@ -1,21 +1,15 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
-import {
-  type Difference,
-  groupSteps,
-  renderStep,
-  type Step,
-} from "../schema_migration/difference.ts";
+import type { Difference, Step } from "../schema_migration/difference.ts";
 import { NO_DECISIONS } from "../schema_migration/decisions.ts";
 import { loadExports } from "../schema_migration/load_schema.ts";
 import { planDifference } from "../schema_migration/plan_difference.ts";
 import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
 import { describeUnnamedTables, findForeignTables } from "./foreign_tables.ts";
-import { planMigrationFiles } from "./migration_file.ts";
+import { planMigration } from "./migration_file.ts";
 import type { AuthFacts } from "./read_auth_config.ts";
 
 /** Text that identifies a generated file. */
@@ -124,7 +118,7 @@ export async function planAuthSchema(
   });
   const source = { contents: text, resolveDir: dirname(file), sourcefile: file };
   const exports = await loadExports<Readonly<Record<string, unknown>>>(root, source, path);
-  const migration = await planMigration(root, config, Object.values(exports));
+  const migration = await planTables(root, config, Object.values(exports));
   return {
     tables,
     changes: [...changes, ...migration.files],
@@ -137,27 +131,23 @@ export async function planAuthSchema(
   };
 }
 
-async function planMigration(
+async function planTables(
   root: string,
   { database: { migrationsDir } }: ResolvedConfig,
   exports: readonly unknown[],
 ): Promise<Difference & { readonly files: readonly FileChange[] }> {
   const folder = resolve(root, migrationsDir);
-  const hasFolder = existsSync(folder);
   const difference = await planDifference({
-    migrationsFolder: hasFolder ? folder : undefined,
+    migrationsFolder: existsSync(folder) ? folder : undefined,
     exports,
     decisions: NO_DECISIONS,
     isPartial: true,
   });
-  const files = planMigrationFiles({
-    dir: toProjectPath(root, migrationsDir),
-    folder,
-    present: hasFolder ? readMigrationFolder(folder) : undefined,
-    name: "auth_schema",
-    head: "Tables of better-auth, from trellis generate auth-schema.",
-    files: groupSteps(difference.steps).map((steps) => steps.map(renderStep)),
-    nowMs: Date.now(),
-  });
+  const head = "Tables of better-auth, from trellis generate auth-schema.";
+  const files = planMigration(
+    { root, migrationsDir },
+    { name: "auth_schema", head },
+    difference.steps,
+  );
   return { ...difference, files };
 }

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Bundle } from "./bundle_batch.ts";
 import type { BundleChange } from "./output_folder.ts";
 import type { SourcePosition } from "../sources/source_positions.ts";
-import type { ModuleSize, PackageSize } from "./sizes.ts";
+import type { PackageSize } from "./sizes.ts";
 import { formatSourceError, type SourceError } from "../sources/build_error.ts";
 import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -13,9 +13,8 @@ import type { Output } from "../terminal/output.ts";
 import { renderTable } from "../terminal/text_table.ts";
 
 /** A bundle in the report, without its code. */
-export interface BuiltFunction {
-  readonly name: string;
-  readonly source: string;
+export interface BuiltFunction
+  extends Pick<Bundle, "name" | "source" | "modules" | "unreadProvider" | "zodMessages"> {
   readonly path: string;
   readonly change: BundleChange;
   readonly bytes: number;
@@ -23,12 +22,10 @@ export interface BuiltFunction {
   readonly mapBytes: number;
   readonly sha256: string;
   readonly budgetBytes?: number;
+  /** True if the function exceeds its budget. */
   readonly isOver: boolean;
   readonly providers: readonly string[];
   readonly packages: readonly PackageSize[];
-  readonly modules: readonly ModuleSize[];
-  readonly unreadProvider?: SourcePosition;
-  readonly zodMessages?: Bundle["zodMessages"];
   /** The schemas that were compiled ahead of time: `src/note_schemas.ts#NoteInput`. */
   readonly compiledSchemas?: readonly string[];
   /** Size of the file with zod and these schemas. */
@@ -207,14 +204,7 @@ function printModules(output: Output, { name, bytes, packages, modules }: BuiltF
 }
 
 /** A row of the table. */
-interface SizeRow {
-  readonly name: string;
-  readonly bytes: number;
-  readonly gzipBytes: number;
-  readonly packages: readonly PackageSize[];
-  /** True if the function exceeds its budget. */
-  readonly isOver: boolean;
-}
+type SizeRow = Pick<BuiltFunction, "name" | "bytes" | "gzipBytes" | "packages" | "isOver">;
 
 const MAX_PACKAGES = 3;
 /** Packages below this share of a bundle are not listed. */

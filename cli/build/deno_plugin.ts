@@ -41,15 +41,21 @@ export function denoPlugin(
   graph: DenoGraph,
   paths: ModulePaths,
 ): Plugin {
-  const resolver = new DenoResolver(graph, paths);
+  /** Results by package, subpath and kind of import; the importer makes no difference. */
+  const resolved = new Map<string, Promise<OnResolveResult>>();
+  const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
+  // esbuild reports real paths
+  const packagesByFolder = new Map(
+    Object.values(graph.npmPackages).map((each) => [findFolder(each), each]),
+  );
   return {
     name: "deno",
     setup(build): void {
-      const resolve = (args: OnResolveArgs) => resolver.resolve(build, args);
+      const resolve = (args: OnResolveArgs) => resolveImport(build, args);
       build.onResolve({ filter: RESOLVED_IN_FILES, namespace: "file" }, resolve);
       build.onResolve({ filter: /.*/, namespace: REMOTE_NAMESPACE }, resolve);
       build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, async ({ path }) => {
-        const module = resolver.findModule(path);
+        const module = findModule(path);
         if (module?.local === undefined) {
           return { errors: [{ text: `${path} is not in Deno's cache` }] };
         }
@@ -60,55 +66,38 @@ export function denoPlugin(
       });
     },
   };
-}
-
-/** Resolves imports with Deno's module graph. */
-class DenoResolver {
-  readonly #graph: DenoGraph;
-  readonly #paths: ModulePaths;
-  readonly #modules: ReadonlyMap<string, DenoModule>;
-  readonly #packagesByFolder: ReadonlyMap<string, DenoPackage>;
-  /** Results by package, subpath and kind of import; the importer makes no difference. */
-  readonly #resolved = new Map<string, Promise<OnResolveResult>>();
-
-  constructor(graph: DenoGraph, paths: ModulePaths) {
-    this.#graph = graph;
-    this.#paths = paths;
-    this.#modules = new Map(graph.modules.map((module) => [module.specifier, module]));
-    // esbuild reports real paths
-    this.#packagesByFolder = new Map(
-      Object.values(graph.npmPackages).map((each) => [findFolder(each), each]),
-    );
-  }
 
   /** Finds a module by its specifier. */
-  findModule(specifier: string): DenoModule | undefined {
+  function findModule(specifier: string): DenoModule | undefined {
     let at = specifier;
     // redirects may be chained, but are never circular
-    for (let hops = 0; this.#graph.redirects[at] !== undefined && hops < 10; hops++) {
-      at = this.#graph.redirects[at];
+    for (let hops = 0; graph.redirects[at] !== undefined && hops < 10; hops++) {
+      at = graph.redirects[at];
     }
-    return this.#modules.get(at);
+    return modules.get(at);
   }
 
   /** Resolves an import; `undefined` leaves it to esbuild. */
-  async resolve(build: PluginBuild, args: OnResolveArgs): Promise<OnResolveResult | undefined> {
+  async function resolveImport(
+    build: PluginBuild,
+    args: OnResolveArgs,
+  ): Promise<OnResolveResult | undefined> {
     const { path, importer, kind, namespace, resolveDir, pluginData } = args;
     if (pluginData === NATIVE || kind === "entry-point") return undefined;
     if (namespace === "file" && (isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path))) {
-      return this.#paths.trellisRoot(importer) === undefined
+      return paths.trellisRoot(importer) === undefined
         ? undefined
-        : this.#toResult(resolve(resolveDir, path), "file");
+        : toResult(resolve(resolveDir, path), "file");
     }
     if (path.startsWith("node:") || builtinModules.includes(path)) return { path, external: true };
-    const owner = namespace === "file" ? this.#findPackage(importer) : undefined;
+    const owner = namespace === "file" ? findPackage(importer) : undefined;
     return owner === undefined
-      ? await this.#resolveInProject(build, args)
-      : await this.#resolveDependency(build, owner, args);
+      ? await resolveInProject(build, args)
+      : await resolveDependency(build, owner, args);
   }
 
   /** Resolves an import of a package in the cache. */
-  #resolveDependency(
+  function resolveDependency(
     build: PluginBuild,
     owner: DenoPackage,
     args: OnResolveArgs,
@@ -116,35 +105,33 @@ class DenoResolver {
     const name = getPackageName(args.path);
     const target = name === owner.name
       ? owner
-      : owner.dependencies.map((id) => this.#graph.npmPackages[id]).find((each) =>
-        each?.name === name
-      );
-    return target && this.#resolveInPackage(build, target, args.path.slice(name.length), args);
+      : owner.dependencies.map((id) => graph.npmPackages[id]).find((each) => each?.name === name);
+    return target && resolveOnce(build, target, args.path.slice(name.length), args);
   }
 
-  #resolveInPackage(
+  function resolveOnce(
     build: PluginBuild,
     target: DenoPackage,
     subpath: string,
     args: OnResolveArgs,
   ): Promise<OnResolveResult> {
     const key = JSON.stringify([target.localPath, subpath, args.kind]);
-    let result = this.#resolved.get(key);
+    let result = resolved.get(key);
     if (result === undefined) {
       result = resolveInPackage(build, target, subpath, args);
-      this.#resolved.set(key, result);
+      resolved.set(key, result);
     }
     return result;
   }
 
   /** Resolves an import of a project file or a remote module. */
-  async #resolveInProject(
+  async function resolveInProject(
     build: PluginBuild,
     args: OnResolveArgs,
   ): Promise<OnResolveResult | undefined> {
     const { path, importer, namespace } = args;
     const from = namespace === REMOTE_NAMESPACE ? importer : pathToFileURL(importer).href;
-    const dependencies = this.#modules.get(from)?.dependencies;
+    const dependencies = modules.get(from)?.dependencies;
     // JSR writes versions into imports, generated modules do not
     const dependency = dependencies?.find((each) =>
       each.specifier === path || toBareSpecifier(each.specifier) === path
@@ -154,25 +141,25 @@ class DenoResolver {
     const { specifier, error } = dependency?.code ??
       (isOwnFile ? { specifier: new URL(path, importer).href } : {});
     if (error !== undefined) return { errors: [{ text: error }] };
-    const module = specifier === undefined ? undefined : this.findModule(specifier);
+    const module = specifier === undefined ? undefined : findModule(specifier);
     if (module === undefined) return undefined;
     if (module.error !== undefined) return { errors: [{ text: module.error }] };
     if (module.kind === "node") return { path: module.specifier, external: true };
     if (module.kind === "npm") {
-      const target = this.#graph.npmPackages[module.npmPackage ?? ""];
+      const target = graph.npmPackages[module.npmPackage ?? ""];
       const bare = toBareSpecifier(module.specifier);
       const subpath = bare.slice(getPackageName(bare).length);
-      return target && await this.#resolveInPackage(build, target, subpath, args);
+      return target && await resolveOnce(build, target, subpath, args);
     }
     return module.specifier.startsWith("file:")
-      ? this.#toResult(fileURLToPath(module.specifier), "file")
-      : this.#toResult(module.specifier, REMOTE_NAMESPACE);
+      ? toResult(fileURLToPath(module.specifier), "file")
+      : toResult(module.specifier, REMOTE_NAMESPACE);
   }
 
   /** Returns the package of a file in the cache. */
-  #findPackage(file: string): DenoPackage | undefined {
+  function findPackage(file: string): DenoPackage | undefined {
     for (let end = file.lastIndexOf(sep); end > 0; end = file.lastIndexOf(sep, end - 1)) {
-      const found = this.#packagesByFolder.get(file.slice(0, end));
+      const found = packagesByFolder.get(file.slice(0, end));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -182,8 +169,8 @@ class DenoResolver {
    * Builds the result of a resolution. Modules of `@trellis/fn` have no side effects, as its npm
    * manifest declares, also in a checkout or from JSR.
    */
-  #toResult(path: string, namespace: string): OnResolveResult {
-    const isOwn = this.#paths.trellisRoot(path) !== undefined;
+  function toResult(path: string, namespace: string): OnResolveResult {
+    const isOwn = paths.trellisRoot(path) !== undefined;
     return { path, namespace, ...isOwn && { sideEffects: false } };
   }
 }

@@ -1,4 +1,5 @@
 import type { Plugin } from "esbuild";
+import { loadGenerated } from "./generated_modules.ts";
 
 /**
  * Built-in modules that take milliseconds to load; http alone takes 40 ms since Node.js 22. A static
@@ -40,10 +41,11 @@ export function lazyBuiltinsPlugin(): Plugin {
             }
             : undefined,
       );
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
-        contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-        loader: "js",
-      }));
+      loadGenerated(
+        build,
+        NAMESPACE,
+        (path) => `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+      );
     },
   };
 }

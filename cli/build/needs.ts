@@ -92,10 +92,6 @@ function importsWhole({ program }: SyntaxTree, { imports }: BundleSyntax): boole
   );
 }
 
-function textOf(code: string, { start, end }: AnyNode): string {
-  return code.slice(start, end);
-}
-
 /**
  * Reads the providers of configurations: `{ provider: "distsql" }`, also inside `?:`, `??` and `||`.
  *
@@ -125,7 +121,7 @@ function readProviders(
     if (node.type === "Property" && getMemberName(node) === "provider") {
       if (parentOf(node)?.type !== "ObjectPattern") read(node.value);
     } else if (
-      node.type === "CallExpression" && /^getDrizzleClient/.test(textOf(code, node.callee))
+      node.type === "CallExpression" && code.startsWith("getDrizzleClient", node.callee.start)
     ) {
       clients.push(node);
     }

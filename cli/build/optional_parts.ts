@@ -2,10 +2,10 @@ import type { Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getPackageName, toBareSpecifier } from "../sources/package_specifier.ts";
-import type { DatabaseProvider } from "../../database/config/config.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "../sources/module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
+import { loadGenerated } from "./generated_modules.ts";
 
 const NAMESPACE = "omitted";
 /** Modules of `@trellis/fn` that only run with better-auth, and their exports. */
@@ -20,11 +20,7 @@ const PLUGIN_NAMESPACE = "omitted-plugin";
 const CHECK_NAMESPACE = "omitted-check";
 
 /** The optional parts in a bundle. */
-export interface Parts {
-  readonly providers: readonly DatabaseProvider[];
-  readonly betterAuth: boolean;
-  readonly apiKeys: boolean;
-  readonly jwt: boolean;
+export interface Parts extends Pick<Needs, "apiKeys" | "betterAuth" | "jwt" | "providers"> {
   /** Whether the AWS SDK is in the bundle or comes from the Lambda runtime. */
   readonly awsSdk: "bundle" | "runtime";
 }
@@ -140,32 +136,32 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
           paths.trellisRoot(importer) !== undefined;
         return isOwn && !isNeeded ? { path, namespace: CHECK_NAMESPACE } : undefined;
       });
-      build.onLoad({ filter: /.*/, namespace: CHECK_NAMESPACE }, ({ path }) => ({
-        contents: `throw new Error(${
-          JSON.stringify(
-            `trellis build omitted ${path} from this function, because no handler asks for it`,
-          )
-        });\nexport {};`,
-        loader: "js",
-      }));
+      loadGenerated(build, CHECK_NAMESPACE, (path) =>
+        renderThrow(
+          `trellis build omitted ${path} from this function, because no handler asks for it`,
+        ) + "\nexport {};");
       build.onResolve({ filter: /better-auth/ }, ({ path, kind, importer }) => {
         const isPlugin = kind === "dynamic-import" && !betterAuth &&
           paths.trellisRoot(importer) === undefined &&
           getPackageName(toBareSpecifier(path)).includes("better-auth");
         return isPlugin ? { path, namespace: PLUGIN_NAMESPACE } : undefined;
       });
-      build.onLoad({ filter: /.*/, namespace: PLUGIN_NAMESPACE }, ({ path }) => ({
-        contents: `throw new Error(${JSON.stringify(`${path}: ${NO_BETTER_AUTH}`)});\nexport {};`,
-        loader: "js",
-      }));
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
-        contents: `export function ${LIBRARY_MODULES[path]}() { throw new Error(${
-          JSON.stringify(NO_BETTER_AUTH)
-        }); }`,
-        loader: "js",
-      }));
+      loadGenerated(
+        build,
+        PLUGIN_NAMESPACE,
+        (path) => renderThrow(`${path}: ${NO_BETTER_AUTH}`) + "\nexport {};",
+      );
+      loadGenerated(
+        build,
+        NAMESPACE,
+        (path) => `export function ${LIBRARY_MODULES[path]}() { ${renderThrow(NO_BETTER_AUTH)} }`,
+      );
     },
   };
+}
+
+function renderThrow(message: string): string {
+  return `throw new Error(${JSON.stringify(message)});`;
 }
 
 /** Message of code that was omitted with better-auth. */

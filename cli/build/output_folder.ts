@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import { createFileError } from "../files/file_error.ts";
 import { isAlive } from "../files/instance_lock.ts";
 import { FILES_FOLDER } from "../sources/beside_files.ts";
 import { MARKER } from "./bundle.ts";
@@ -137,9 +137,7 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
         }
         return stale;
       } catch (cause) {
-        throw new ConfigurationError(`${dir} cannot be written: ${(cause as Error).message}`, {
-          cause,
-        });
+        throw createFileError(dir, "written", cause);
       } finally {
         discard();
       }
@@ -157,9 +155,7 @@ function write(file: string, text: string | Uint8Array): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   } catch (cause) {
-    throw new ConfigurationError(`${file} cannot be written: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw createFileError(file, "written", cause);
   }
 }
 

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
-import { checkMigrationName, planMigrationFiles } from "../auth_schema/migration_file.ts";
+import { checkMigrationName, planMigration } from "../auth_schema/migration_file.ts";
 import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -14,13 +13,7 @@ import { isLocked } from "../files/instance_lock.ts";
 import { count } from "../terminal/generated_report.ts";
 import { readProjectConfig } from "../config/read_project.ts";
 import { parseDecisions } from "../schema_migration/decisions.ts";
-import {
-  type Difference,
-  GENERATED_HEAD,
-  groupSteps,
-  renderStep,
-  type Step,
-} from "../schema_migration/difference.ts";
+import { type Difference, GENERATED_HEAD } from "../schema_migration/difference.ts";
 
 /** The command `trellis generate migration`. */
 export const generateMigration: Command = {
@@ -111,7 +104,8 @@ async function run(context: CommandContext): Promise<CommandResult> {
         decisions,
       }),
   );
-  const changes = planFiles(root, config, name, difference.steps);
+  const place = { root, migrationsDir: config.database.migrationsDir };
+  const changes = planMigration(place, { name, head: GENERATED_HEAD }, difference.steps);
   const findings = changes.length === 0 ? [] : await findRefused(root, config, changes);
   const isRefused = findings.some(({ severity }) => severity === "error");
   const isBlocked = difference.problems.length > 0 || isRefused;
@@ -150,25 +144,6 @@ function readName({ args, options }: CommandContext): string {
   }
   checkMigrationName(name);
   return name;
-}
-
-function planFiles(
-  root: string,
-  { database }: ResolvedConfig,
-  name: string,
-  steps: readonly Step[],
-): FileChange[] {
-  if (steps.length === 0) return [];
-  const folder = resolve(root, database.migrationsDir);
-  return planMigrationFiles({
-    dir: toProjectPath(root, database.migrationsDir),
-    folder,
-    present: existsSync(folder) ? readMigrationFolder(folder) : undefined,
-    name,
-    head: GENERATED_HEAD,
-    files: groupSteps(steps).map((group) => group.map(renderStep)),
-    nowMs: Date.now(),
-  });
 }
 
 function isForDistSql(root: string, config: ResolvedConfig): boolean {

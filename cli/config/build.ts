@@ -1,5 +1,15 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
-import { FLAG, isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";
+import { isProvider } from "./database.ts";
+import {
+  FLAG,
+  FOLDER,
+  isObject,
+  isText,
+  listOf,
+  matching,
+  oneOf,
+  type SettingsGroup,
+} from "./setting_rules.ts";
 
 /** Location of source maps: next to the bundle, to a separate folder, or not at all. */
 export type SourceMaps = "beside" | "apart" | "none";
@@ -78,25 +88,16 @@ export interface BuildSettings {
 /** Checks and defaults of {@link BuildSettings}. */
 export const BUILD_SETTINGS = {
   checks: {
-    dir: ["a folder", isText],
-    target: [
-      "a version of Node, such as node22",
-      (value) => /^node\d+(?:\.\d+){0,2}$/.test(String(value)),
-    ],
+    dir: FOLDER,
+    target: matching("a version of Node, such as node22", /^node\d+(?:\.\d+){0,2}$/),
     sourceMaps: oneOf("beside", "apart", "none"),
     keepNames: FLAG,
     awsSdk: oneOf("bundle", "runtime"),
     awsCredentials: oneOf("environment", "chain"),
-    databaseProviders: [
-      `a list of ${DATABASE_PROVIDERS.join(", ")}`,
-      (value) => Array.isArray(value) && value.every((each) => DATABASE_PROVIDERS.includes(each)),
-    ],
-    betterAuth: [
-      'a list of function names, or ["*"]',
-      (value) => Array.isArray(value) && value.every(isText),
-    ],
+    databaseProviders: listOf(`a list of ${DATABASE_PROVIDERS.join(", ")}`, isProvider),
+    betterAuth: listOf('a list of function names, or ["*"]', isText),
     precompile: FLAG,
-    external: ["a list of packages", (value) => Array.isArray(value) && value.every(isText)],
+    external: listOf("a list of packages", isText),
     budgets: [
       'an object: { "*": 400_000, FunctionName: 900_000 }, in bytes',
       (value) =>

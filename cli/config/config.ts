@@ -1,4 +1,3 @@
-import { extname } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TablePermission } from "../../database/queries/table_permission.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
@@ -9,11 +8,15 @@ import { OPENAPI_SETTINGS, type OpenapiSettings } from "./openapi.ts";
 import { PERMISSIONS_SETTINGS, type PermissionsSettings } from "./permissions.ts";
 import {
   checkRules,
+  DOCUMENT_FILE,
+  FOLDER,
   isObject,
   isText,
+  matching,
   type Resolved,
   type Rules,
   type SettingsGroup,
+  whole,
 } from "./setting_rules.ts";
 
 /** Settings of `trellis generate asyncapi`. Title, version and description are those of `openapi`. */
@@ -28,10 +31,7 @@ export interface AsyncapiSettings {
 /** Checks and defaults of {@link AsyncapiSettings}. */
 const ASYNCAPI_SETTINGS = {
   checks: {
-    file: [
-      "a file that ends in .json, .yaml or .yml",
-      (value) => isText(value) && [".json", ".yaml", ".yml"].includes(extname(String(value))),
-    ],
+    file: DOCUMENT_FILE,
   },
   defaults: { file: "asyncapi.json" },
 } as const satisfies SettingsGroup<AsyncapiSettings, AsyncapiSettings>;
@@ -71,7 +71,7 @@ export interface AuthSchemaSettings {
 /** Checks and defaults of {@link AuthSchemaSettings}. */
 const AUTH_SCHEMA_SETTINGS = {
   checks: {
-    schemaFile: ["a TypeScript file", (value) => isText(value) && /\.m?ts$/.test(String(value))],
+    schemaFile: matching("a TypeScript file", /\.m?ts$/),
     config: ['a module, such as "src/auth.ts#authConfig"', isText],
   },
   defaults: { schemaFile: "src/auth_schema.ts" },
@@ -94,14 +94,8 @@ export interface DevSettings {
 /** Checks and defaults of {@link DevSettings}. */
 const DEV_SETTINGS = {
   checks: {
-    port: [
-      "a port, 1 to 65535",
-      (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65536,
-    ],
-    seed: [
-      "a file that ends in .sql, .ts, .mts, .js or .mjs",
-      (value) => isText(value) && /\.(?:sql|m?[tj]s)$/.test(String(value)),
-    ],
+    port: ["a port, 1 to 65535", whole(1, 65_535)[1]],
+    seed: matching("a file that ends in .sql, .ts, .mts, .js or .mjs", /\.(?:sql|m?[tj]s)$/),
   },
   defaults: {
     port: 8787,
@@ -214,7 +208,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     );
   }
   checkLevel(config, "", file, {
-    functionsDir: ["a folder", isText],
+    functionsDir: FOLDER,
     folders: ['an object: { sqs: "queue" }', isObject],
     functionNames: ['an object: { "api/notes.get.ts": "ListNotes" }', isObject],
     ...Object.fromEntries(

@@ -1,7 +1,15 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { Mask } from "./clone.ts";
-import { type Check, isObject, isText, type SettingsGroup } from "./setting_rules.ts";
+import {
+  type Check,
+  FOLDER,
+  isObject,
+  isText,
+  listOf,
+  matching,
+  type SettingsGroup,
+} from "./setting_rules.ts";
 
 /** Settings of `trellis db`, `trellis check` and `trellis dev`. Secrets stay in the environment. */
 export interface DatabaseSettings {
@@ -66,7 +74,9 @@ export type TranslationSettings = Pick<
 
 const TRANSLATION: readonly string[] = ["enums", "numeric", "identityCache", "dropRowSecurity"];
 
-const isProvider: Check = (value) => (DATABASE_PROVIDERS as readonly unknown[]).includes(value);
+/** Returns true for the name of a database. */
+export const isProvider: Check = (value) =>
+  (DATABASE_PROVIDERS as readonly unknown[]).includes(value);
 
 const isMasks: Check = (value) =>
   isObject(value) &&
@@ -81,21 +91,18 @@ const isSeconds: Check = (value) => typeof value === "number" && value > 0 && va
 /** Checks and defaults of {@link DatabaseSettings}. */
 export const DATABASE_SETTINGS = {
   checks: {
-    migrationsDir: ["a folder", isText],
-    schemaFiles: [
-      'a list of TypeScript files, such as ["src/schema.ts"]',
-      (value) => Array.isArray(value) && value.every(isText),
-    ],
+    migrationsDir: FOLDER,
+    schemaFiles: listOf('a list of TypeScript files, such as ["src/schema.ts"]', isText),
     migrationsTable: ["a name", isText],
     migrationsSchema: ["a name", isText],
     provider: [`one of ${DATABASE_PROVIDERS.join(", ")}`, isProvider],
-    urlEnv: [
+    urlEnv: matching(
       "the name of an environment variable, not its value",
-      (value) => typeof value === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
-    ],
+      /^[A-Za-z_][A-Za-z0-9_]*$/,
+    ),
     endpoint: ["a host name", isText],
     region: ["a region", isText],
-    folder: ["a folder", isText],
+    folder: FOLDER,
     cloneMasks: ['an object: { "table.column": "null" | "hash" | "email" | { text } }', isMasks],
     statementTimeoutSeconds: ["a number of seconds above 0", isSeconds],
     translation: [

@@ -1,4 +1,4 @@
-import { type Check, isObject, isText, oneOf, type Rule, TEXTS } from "./setting_rules.ts";
+import { type Check, isObject, isText, listOf, oneOf, type Rule, TEXTS } from "./setting_rules.ts";
 
 /** The ARN of a resource, or a reference to it in Terraform files of your own. */
 export type SourceArn =
@@ -110,29 +110,27 @@ const isUrl: Check = (value) =>
   isObject(value) && Object.keys(value).every((key) => key === "authorization") &&
     [undefined, "none", "iam"].includes(value.authorization as string | undefined);
 
-const DESTINATION = /^arn:[^:]+:(?:sqs|sns|events|lambda):/;
+const DESTINATION: Rule = [
+  `the ARN of a queue, topic, bus or function, ${REFERENCE}`,
+  isReference(/^arn:[^:]+:(?:sqs|sns|events|lambda):/),
+];
 
 /** Checks of {@link FunctionResources}, with a description of valid values. */
 export const RESOURCE_CHECKS: Readonly<Record<keyof FunctionResources, Rule>> = {
   architecture: oneOf("arm64", "x86_64"),
-  layers: [
+  layers: listOf(
     `a list of at most 5 ARNs of layer versions, ${REFERENCE}`,
-    (value) =>
-      Array.isArray(value) && value.length > 0 && value.length <= 5 &&
-      value.every(isReference(/^arn:[^:]+:lambda:[^:]+:\d+:layer:[^:]+:\d+$/)),
-  ],
-  policies: [
+    isReference(/^arn:[^:]+:lambda:[^:]+:\d+:layer:[^:]+:\d+$/),
+    1,
+    5,
+  ),
+  policies: listOf(
     'a list such as [{ actions: ["ses:SendEmail"], resources: ["arn:…"] }], with effect and conditions',
-    (value) => Array.isArray(value) && value.length > 0 && value.every(isStatement),
-  ],
-  onSuccess: [
-    `the ARN of a queue, topic, bus or function, ${REFERENCE}`,
-    isReference(DESTINATION),
-  ],
-  onFailure: [
-    `the ARN of a queue, topic, bus or function, ${REFERENCE}`,
-    isReference(DESTINATION),
-  ],
+    isStatement,
+    1,
+  ),
+  onSuccess: DESTINATION,
+  onFailure: DESTINATION,
   url: ['true, or { authorization: "iam" }', isUrl],
   image: ["an object such as { uri, command } or { repository, command }", isImage],
 };

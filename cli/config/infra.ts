@@ -3,7 +3,7 @@ import type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./delivery_in
 import type { EnvironmentValue } from "../discovery/environment_value.ts";
 import type { FunctionInfra } from "./function_infra.ts";
 import type { BucketInfra, BusInfra, QueueInfra } from "./named_resources.ts";
-import { isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";
+import { FOLDER, isObject, isText, matching, oneOf, type SettingsGroup } from "./setting_rules.ts";
 import type { ReleaseInfra, StageInfra, StateInfra } from "./stage_infra.ts";
 
 /** Settings of mails that are sent through Amazon SES. */
@@ -155,16 +155,13 @@ const isTable = (value: unknown): boolean =>
 /** Checks and defaults of {@link InfraSettings}. */
 export const INFRA_SETTINGS = {
   checks: {
-    dir: ["a folder", isText],
-    modulesPath: ["a folder", isText],
-    projectName: [
+    dir: FOLDER,
+    modulesPath: FOLDER,
+    projectName: matching(
       "lower-case letters, digits and single hyphens, beginning with a letter, at most 32",
-      (value) => PROJECT_NAME.test(String(value)),
-    ],
-    region: [
-      "a region such as eu-central-1",
-      (value) => /^[a-z]{2}(?:-[a-z]+)+-\d+$/.test(String(value)),
-    ],
+      PROJECT_NAME,
+    ),
+    region: matching("a region such as eu-central-1", /^[a-z]{2}(?:-[a-z]+)+-\d+$/),
     stages: ["an object: { dev: {}, prod: { domain } }", isTable],
     state: [
       "an object: { bucket, region }",
@@ -172,21 +169,12 @@ export const INFRA_SETTINGS = {
     ],
     smoke: ['a path such as "/health", or false', (value) => value === false || isText(value)],
     release: ["an object: { percent, minutes, errorPercent }", isObject],
-    packageBucket: [
-      "the name of a bucket",
-      (value) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(String(value)),
-    ],
-    permissionsBoundary: [
-      "the name of an IAM policy",
-      (value) => /^[\w+=,.@/-]{1,128}$/.test(String(value)),
-    ],
+    packageBucket: matching("the name of a bucket", /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/),
+    permissionsBoundary: matching("the name of an IAM policy", /^[\w+=,.@/-]{1,128}$/),
     cdn: ["an object", isObject],
     repositories: ["an object: { name: { … } }", isTable],
     pushPlatforms: ["an object: { name: { … } }", isTable],
-    bucketPrefix: [
-      "lower-case letters, digits and hyphens",
-      (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value)),
-    ],
+    bucketPrefix: matching("lower-case letters, digits and hyphens", /^[a-z0-9][a-z0-9-]*$/),
     database: oneOf("distsql", "postgres", "data-api", "none"),
     environment: ["an object: { NAME: value }", isObject],
     functions: ["an object: { FunctionName: { … } }", isTable],

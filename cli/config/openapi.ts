@@ -1,6 +1,14 @@
-import { extname } from "node:path";
 import type { OpenApiVersion } from "../../validation/openapi/document.ts";
-import { isObject, isText, oneOf, type SettingsGroup, TEXT } from "./setting_rules.ts";
+import {
+  DOCUMENT_FILE,
+  isObject,
+  isText,
+  listOf,
+  matching,
+  oneOf,
+  type SettingsGroup,
+  TEXT,
+} from "./setting_rules.ts";
 
 /** A server of the API. */
 export interface ConfiguredServer {
@@ -57,32 +65,19 @@ const isServer = (value: unknown): boolean =>
     (value.description === undefined || isText(value.description)) &&
     Object.keys(value).every((key) => key === "url" || key === "description");
 
-const isExport = (value: unknown): boolean =>
-  typeof value === "string" && /^[^#]+\.[mc]?[jt]sx?#\w+$/.test(value);
+const [, isExport] = matching("an export", /^[^#]+\.[mc]?[jt]sx?#\w+$/);
 
 /** Checks and defaults of {@link OpenapiSettings}. */
 export const OPENAPI_SETTINGS = {
   checks: {
-    file: [
-      "a file that ends in .json, .yaml or .yml",
-      (value) => isText(value) && [".json", ".yaml", ".yml"].includes(extname(String(value))),
-    ],
+    file: DOCUMENT_FILE,
     title: TEXT,
     version: TEXT,
     description: TEXT,
-    servers: [
-      "a list of addresses, or of { url, description }",
-      (value) => Array.isArray(value) && value.length > 0 && value.every(isServer),
-    ],
+    servers: listOf("a list of addresses, or of { url, description }", isServer, 1),
     openapiVersion: oneOf("3.1", "3.2"),
-    schemaPrefix: [
-      "a name of letters, digits and _",
-      (value) => typeof value === "string" && /^\w*$/.test(value),
-    ],
-    additionalSchemas: [
-      'a list of exports, such as "src/events.ts#NoteEvent"',
-      (value) => Array.isArray(value) && value.every(isExport),
-    ],
+    schemaPrefix: matching("a name of letters, digits and _", /^\w*$/),
+    additionalSchemas: listOf('a list of exports, such as "src/events.ts#NoteEvent"', isExport),
   },
   defaults: {
     file: "openapi.json",

@@ -1,5 +1,13 @@
 import type { DatabaseOperation } from "../../database/queries/table_permission.ts";
-import { type Check, isObject, isText, oneOf, type SettingsGroup } from "./setting_rules.ts";
+import {
+  type Check,
+  FOLDER,
+  isObject,
+  isText,
+  matching,
+  oneOf,
+  type SettingsGroup,
+} from "./setting_rules.ts";
 
 /** Operations that a function may perform on a table. */
 export interface ConfiguredGrant {
@@ -56,17 +64,12 @@ const isGrantTable: Check = (value) =>
 /** Checks and defaults of {@link PermissionsSettings}. */
 export const PERMISSIONS_SETTINGS = {
   checks: {
-    dir: ["a folder", isText],
-    terraformFile: [
-      "a file that ends in .tf",
-      (value) => isText(value) && String(value).endsWith(".tf"),
-    ],
-    rolePrefix: [
+    dir: FOLDER,
+    terraformFile: matching("a file that ends in .tf", /\.tf$/),
+    rolePrefix: matching(
       "lower-case letters, digits and _, beginning with a letter",
-      (value) =>
-        typeof value === "string" && /^(?:[a-z][a-z0-9_]{0,30})?$/.test(value) &&
-        !value.startsWith("pg_"),
-    ],
+      /^(?!pg_)(?:[a-z][a-z0-9_]{0,30})?$/,
+    ),
     logins: oneOf("function", "shared"),
     functions: ["an object: { FunctionName: [{ table, operations }] }", isGrantTable],
   },

@@ -47,23 +47,44 @@ export const NUMBER: Rule = ["a number", (value) => typeof value === "number"];
 /** A setting with a text. */
 export const TEXT: Rule = ["a text", isText];
 
+/** A setting with a folder. */
+export const FOLDER: Rule = ["a folder", isText];
+
 /** A setting with texts. */
-export const TEXTS: Rule = [
-  "a list of strings",
-  (value) => Array.isArray(value) && value.length > 0 && value.every(isText),
-];
+export const TEXTS: Rule = listOf("a list of strings", isText, 1);
 
 /** Names of queues, topics and buses become parts of longer names, whose length AWS limits. */
-export const RESOURCE_NAME: Rule = [
+export const RESOURCE_NAME: Rule = matching(
   "letters, digits, hyphens and underscores, at most 40",
-  (value) => typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value),
-];
+  /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/,
+);
 
 /** Names of buckets have only lower-case letters. */
-export const BUCKET_NAME: Rule = [
+export const BUCKET_NAME: Rule = matching(
   "lower-case letters, digits and hyphens, at most 40",
-  (value) => typeof value === "string" && /^[a-z0-9][a-z0-9-]{0,39}$/.test(value),
-];
+  /^[a-z0-9][a-z0-9-]{0,39}$/,
+);
+
+/** Returns the rule of a setting with a text of a form. */
+export function matching(what: string, form: RegExp): Rule {
+  return [what, (value) => typeof value === "string" && form.test(value)];
+}
+
+/** A setting with the file of a document. */
+export const DOCUMENT_FILE: Rule = matching(
+  "a file that ends in .json, .yaml or .yml",
+  /[^/\\]\.(?:json|ya?ml)$/,
+);
+
+/** Returns the rule of a setting with a list. */
+export function listOf(what: string, check: Check, least = 0, most = Infinity): Rule {
+  return [
+    what,
+    (value) =>
+      Array.isArray(value) && value.length >= least && value.length <= most &&
+      value.every((each) => check(each)),
+  ];
+}
 
 /** Returns the rule of a setting with a whole number. */
 export function whole(least: number, most: number): Rule {

@@ -13,8 +13,10 @@ import { createLocalEndpoints } from "./local_endpoints.ts";
 import { type LocalProject, openProject, preloadFunctions } from "./open_project.ts";
 import { createPendingWork } from "./pending_work.ts";
 import { startRelayTimer } from "./relay_timer.ts";
-import { loadWebSockets, SOCKET_PATH } from "./socket_gateway.ts";
-import { watchClientTypes, watchMigrations, watchProject } from "./watch_project.ts";
+import { loadWebSockets } from "./socket_gateway.ts";
+import { SOCKET_PATH } from "./socket_paths.ts";
+import { watchMigrations } from "./local_migrations.ts";
+import { watchClientTypes, watchProject } from "./watch_project.ts";
 
 /** A running dev server. */
 export interface DevServer {

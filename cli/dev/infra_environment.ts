@@ -9,7 +9,7 @@ import {
   listVariables,
 } from "../discovery/environment_value.ts";
 import { AWS_PATH, LOCAL_ACCOUNT } from "./aws/aws_sink.ts";
-import { CONNECTIONS_PATH } from "./socket_gateway.ts";
+import { CONNECTIONS_PATH } from "./socket_paths.ts";
 import { S3_PATH } from "./aws/s3_target.ts";
 
 /**

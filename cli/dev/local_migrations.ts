@@ -1,31 +1,14 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";
+import { isDeployedToDistSql, namesDistSql } from "../database/deployed_to_distsql.ts";
 import { count } from "../terminal/generated_report.ts";
 import { getStamp } from "../sources/file_stamps.ts";
+import type { DevServerOptions } from "./dev_server_options.ts";
 import { type HeldMigrations, renderHeld } from "./held_migrations.ts";
-import type { LocalDatabase } from "./local_database.ts";
-import type { Terminal } from "./terminal.ts";
-
-/** Options of {@link createMigrationWatch}. */
-export interface MigrationWatchOptions {
-  /** Absolute path of the migrations; the folder may be missing. */
-  readonly folder: string;
-  readonly database: LocalDatabase;
-  readonly terminal: Terminal;
-  readonly config: ResolvedConfig;
-  /** Returns true if a source names Aurora DSQL as its database. */
-  readonly namesDistSql: () => boolean;
-  /** Called when other migrations are held. */
-  readonly onHeld: () => void;
-  /** Waits for running calls, before the database is built again. */
-  readonly settleCalls: () => Promise<void>;
-  /** Called after the database was built again: functions have to open it again. */
-  readonly onRebuilt: () => void;
-}
+import type { LocalProject } from "./open_project.ts";
 
 /** Applies new migrations while the server runs. */
 export interface MigrationWatch {
@@ -46,9 +29,18 @@ export interface MigrationWatch {
 /**
  * Creates a watch of a project's migrations. It also names the statements that Aurora DSQL refuses,
  * if the project is deployed there and the local database is another one.
+ *
+ * @param settleCalls Waits for running calls, before the database is built again.
  */
-export function createMigrationWatch(options: MigrationWatchOptions): MigrationWatch {
-  const { folder, database, terminal } = options;
+export function watchMigrations(
+  options: DevServerOptions,
+  project: LocalProject,
+  settleCalls: () => Promise<void>,
+): MigrationWatch {
+  const { root, config, terminal } = options;
+  const { database } = project;
+  /** The folder may be missing. */
+  const folder = resolve(root, config.database.migrationsDir);
   const warned = new Set<string>();
   let stamps = readStamps(folder);
 
@@ -58,7 +50,7 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
   }
 
   async function warn(): Promise<void> {
-    (await listRefused(options)).forEach(warnOnce);
+    (await listRefused(folder, config, project)).forEach(warnOnce);
   }
 
   let held = database.held;
@@ -67,13 +59,13 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
   function hold(next: HeldMigrations | undefined): void {
     if (next !== undefined) terminal.warn(`${renderHeld(next)}\n${CONFIRM}`);
     held = next;
-    options.onHeld();
+    project.recorder.emit({ type: "migrations" });
   }
 
   async function apply(isConfirmed: boolean): Promise<void> {
     await warn();
     try {
-      if (isConfirmed && held?.isRebuild) await options.settleCalls();
+      if (isConfirmed && held?.isRebuild) await settleCalls();
       const outcome = await terminal.step(
         "Applying migrations",
         async () => await database.migrate?.(isConfirmed) ?? { applied: 0 },
@@ -90,7 +82,7 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
   }
 
   function reportRebuild(lost: readonly string[]): void {
-    options.onRebuilt();
+    project.store.invalidate(); // functions have to open the database again
     terminal.note("The local database was built again from its migrations");
     if (lost.length === 0) return;
     const lines = lost.map((each) => `    ${each}`);
@@ -141,10 +133,13 @@ function hasEmptyFile(folder: string): boolean {
 
 /** Lists what Aurora DSQL refuses, one line each; none if the local database refuses it itself. */
 async function listRefused(
-  { folder, database, config, namesDistSql }: MigrationWatchOptions,
+  folder: string,
+  config: ResolvedConfig,
+  { database, sources }: LocalProject,
 ): Promise<string[]> {
   const isOther = database.migrate !== undefined && database.config?.provider !== "distsql";
-  if (!isOther || !existsSync(folder) || !isDeployedToDistSql(config, namesDistSql)) return [];
+  const isNamed = () => [...sources].some(namesDistSql);
+  if (!isOther || !existsSync(folder) || !isDeployedToDistSql(config, isNamed)) return [];
   try {
     const { findings } = await planMigrationFolder(folder, "distsql", config.database.translation);
     return findings.filter(({ severity }) => severity === "error")

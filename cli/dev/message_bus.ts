@@ -1,8 +1,6 @@
 import type { SentMessage } from "./aws/aws_sink.ts";
-import { findReceivers, toDeliveredEvent, type Wiring } from "./deliver.ts";
-import type { FunctionStore } from "./functions/function_store.ts";
-import type { Invoker } from "./functions/invoker.ts";
-import type { Recorder } from "./functions/recorder.ts";
+import { findReceivers, toDeliveredEvent } from "./deliver.ts";
+import type { LocalServices } from "./local_services.ts";
 
 /** A sent message with its receivers and outcomes. */
 export interface SentEntry extends SentMessage {
@@ -10,16 +8,6 @@ export interface SentEntry extends SentMessage {
   readonly receivers: readonly string[];
   /** `done` or `failed` for each finished delivery. */
   readonly outcomes: string[];
-}
-
-/** Options of {@link createMessageBus}. */
-export interface MessageBusOptions {
-  readonly store: FunctionStore;
-  readonly invoker: Invoker;
-  readonly recorder: Recorder;
-  readonly wiring: Wiring;
-  /** Registers work that must finish before the server stops. */
-  readonly track: (work: Promise<unknown>) => unknown;
 }
 
 /** Delivers the messages that functions send. */
@@ -34,8 +22,9 @@ const MAX_SENT = 200;
 
 /** Creates a message bus. */
 export function createMessageBus(
-  { store, invoker, recorder, wiring, track }: MessageBusOptions,
+  { options, project: { store, recorder }, invoker, pending }: LocalServices,
 ): MessageBus {
+  const { functions: wiring } = options.config.infra;
   const sent: SentEntry[] = [];
   /** The last delivery by function: deliveries to a function run in order. */
   const lines = new Map<string, Promise<unknown>>();
@@ -65,7 +54,7 @@ export function createMessageBus(
           recorder.emit({ type: "sent", sent: entry });
         });
         lines.set(fn.name, delivery);
-        track(delivery);
+        pending.track(delivery);
       }
     },
   };

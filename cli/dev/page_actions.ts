@@ -1,23 +1,11 @@
-import type { ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
+import type { RestApiEvent } from "../../core/http/lambda.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { BuildError } from "../sources/build_error.ts";
-import type { FunctionStore } from "./functions/function_store.ts";
-import type { Invoker } from "./functions/invoker.ts";
-import type { Recorder } from "./functions/recorder.ts";
 import { toSafeOutput } from "./functions/safe_copy.ts";
+import type { LocalServices } from "./local_services.ts";
+import { toGatewayFailure } from "./route_handler.ts";
 import { toTriggerEvent, type TriggerInput } from "./trigger_event.ts";
-
-/** Options of {@link createPageActions}. */
-export interface PageActionsOptions {
-  readonly store: FunctionStore;
-  readonly recorder: Recorder;
-  readonly invoker: Invoker;
-  /** Converts an error of a request to a response. */
-  toFailure(error: unknown): ProxyResult;
-  /** Registers a call that must end before the server stops. */
-  track<T>(work: Promise<T>): Promise<T>;
-}
 
 /** Actions of the page; each returns a JSON document. */
 export interface PageActions {
@@ -28,8 +16,9 @@ export interface PageActions {
 }
 
 /** Creates the actions of the page. */
-export function createPageActions(options: PageActionsOptions): PageActions {
-  const { store, recorder, invoker, toFailure, track } = options;
+export function createPageActions(
+  { project: { store, recorder }, invoker, pending: { track } }: LocalServices,
+): PageActions {
   const find = (name: string) => store.list().find((fn) => fn.name === name);
 
   async function run(
@@ -80,7 +69,7 @@ export function createPageActions(options: PageActionsOptions): PageActions {
         fn,
         { ...event, requestContext: { ...requestContext, requestId: crypto.randomUUID() } },
         { title: call.title, method: call.method, replayOf: id },
-        toFailure,
+        (error) => toGatewayFailure({ headers: {} }, error),
       ));
       return { function: fn.name, status: result.statusCode };
     },

@@ -17,10 +17,9 @@ import { BuildError } from "../sources/build_error.ts";
 import { MAIL_POLICY, PAGE_POLICY, readAsset } from "./page_assets.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
 import { readBody } from "./http/http_server.ts";
-import type { LocalDatabase } from "./local_database.ts";
-import type { MigrationWatch } from "./local_migrations.ts";
 import type { SentEntry } from "./message_bus.ts";
-import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
+import type { LocalServices } from "./local_services.ts";
+import { createPageActions, type PageActions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
 import { changePageWorkflow, listPageWorkflows, readPageWorkflow } from "./page_workflows.ts";
 import { REFERENCE_PATH, sendReference } from "./reference.ts";
@@ -36,23 +35,23 @@ import {
 import { TRIGGER_FORMS } from "./trigger_event.ts";
 
 /** The data and actions of the page. */
-export interface PageSource extends PageActionsOptions {
-  readonly project: string;
-  /** Absolute path of the project. */
-  readonly root: string;
-  readonly url: string;
-  readonly database: LocalDatabase;
+export interface PageSource extends LocalServices {
   /** The last sent messages, newest first. */
   readonly sent: readonly SentEntry[];
   /** The last mails, newest first. */
   readonly mails: readonly SentMail[];
   /** Omitted for the database in the environment. */
   readonly accounts?: LocalAccounts;
-  readonly migrations: Pick<MigrationWatch, "held" | "confirm">;
-  /** Returns the names of generated secrets. */
-  secrets(): string[];
-  /** Builds the current OpenAPI document. */
-  document(): Promise<OpenApiDocument>;
+}
+
+/**
+ * Builds the document that `trellis generate openapi` would write. Reads the sources and loads no
+ * function but the configuration of better-auth.
+ */
+async function buildLocalDocument({ options, project }: PageSource): Promise<OpenApiDocument> {
+  const { buildProjectDocument } = await import("../openapi/project_document.ts");
+  const { root, config } = options;
+  return (await buildProjectDocument(root, project.store.list(), config)).document;
 }
 
 /** Handles requests of the page and of programs that use its API. */
@@ -71,7 +70,7 @@ const BASE = "/_trellis";
  * @param source The data to show.
  */
 export function createPageApi(source: PageSource): PageApi {
-  const { recorder, store } = source;
+  const { recorder, store } = source.project;
   const actions = createPageActions(source);
   const events = createEventStream(recorder);
 
@@ -109,14 +108,14 @@ export function createPageApi(source: PageSource): PageApi {
       if (path === "/" && isFree() && acceptsHtml(request)) {
         response.writeHead(302, { Location: BASE }).end();
       } else if (path === `${BASE}/openapi.json` || (path === "/openapi.json" && isFree())) {
-        sendJson(response, 200, await source.document());
+        sendJson(response, 200, await buildLocalDocument(source));
       } else if (path === BASE || path.startsWith(`${BASE}/`)) {
         assertSameOrigin(request);
         if (path.startsWith(MAIL_PAGE)) sendMail(response, source, path.slice(MAIL_PAGE.length));
         else if (path.startsWith(`${BASE}/api/`)) await answerApi(request, response, url);
         else if (path === REFERENCE_PATH || path.startsWith(`${REFERENCE_PATH}/`)) {
           const name = path.slice(REFERENCE_PATH.length + 1);
-          await sendReference(response, name, () => source.document());
+          await sendReference(response, name, () => buildLocalDocument(source));
         } else await sendAsset(response, path.slice(BASE.length + 1) || "index.html");
       } else return false;
       return true;
@@ -134,13 +133,14 @@ async function act(
   request: IncomingMessage,
   params: URLSearchParams,
 ): Promise<unknown> {
+  const { project, migrations } = source;
   if (area === "functions" && action === "invoke") {
     const body = (await readBody(request)).toString("utf8");
     return await actions.invoke(name, { body, params });
   }
   if (area === "migrations" && name === "apply") {
-    await source.migrations.confirm();
-    return { held: source.migrations.held() ?? null };
+    await migrations.confirm();
+    return { held: migrations.held() ?? null };
   }
   if (area === "calls" && action === "replay") return await actions.replay(name);
   if (area === "calls" && action === "explain") {
@@ -152,7 +152,7 @@ async function act(
     return await changeRow(requireDatabase(source), name, action, change);
   }
   if (area === "jobs" && action !== undefined) {
-    return await changePageJob(requireDatabase(source), source.recorder.calls, name, action);
+    return await changePageJob(requireDatabase(source), project.recorder.calls, name, action);
   }
   if (area === "workflows" && action !== undefined) {
     const config = requireDatabase(source);
@@ -166,9 +166,10 @@ async function read(
   [area, name, action]: ApiPath,
   params: URLSearchParams,
 ): Promise<unknown> {
+  const { calls } = source.project.recorder;
   if (area === "state") return await describeState(source);
   if (area === "calls" && name !== undefined) {
-    const call = source.recorder.calls.find(({ id }) => id === name);
+    const call = calls.find(({ id }) => id === name);
     if (call !== undefined) {
       return { ...call, ...describeTarget(source, call), logs: describeErrors(source, call.logs) };
     }
@@ -179,7 +180,6 @@ async function read(
   }
   if (area === "jobs") {
     const config = requireDatabase(source);
-    const { calls } = source.recorder;
     if (name === undefined) return await listPageJobs(config, calls, params);
     const job = await readPageJob(config, calls, name);
     return { ...job, logs: describeErrors(source, job.logs) };
@@ -198,15 +198,16 @@ async function read(
 }
 
 async function describeState(
-  { project, url, database, recorder, store, sent, mails, migrations, secrets }: PageSource,
+  { project, server, sent, mails, migrations }: PageSource,
 ): Promise<Record<string, unknown>> {
+  const { name, environment, database, recorder, store } = project;
   await store.scan();
   return {
-    project,
-    url,
+    project: name,
+    url: server.url,
     database: { summary: database.summary, canBrowse: database.config !== undefined },
     held: migrations.held() ?? null,
-    secrets: secrets(),
+    secrets: environment.generated(),
     functions: store.list().flatMap((fn) => listRoutes(store, fn)).map((fn) =>
       describeFunction(store, fn)
     ),
@@ -217,7 +218,7 @@ async function describeState(
 }
 
 /** Adds the descriptions of errors, as in the terminal. */
-function describeErrors({ root }: PageSource, logs: readonly LogLine[]): LogLine[] {
+function describeErrors({ options: { root } }: PageSource, logs: readonly LogLine[]): LogLine[] {
   return logs.map((line) =>
     line.error === undefined
       ? line
@@ -227,7 +228,7 @@ function describeErrors({ root }: PageSource, logs: readonly LogLine[]): LogLine
 
 /** Returns the route and the file of a call's function, for copies of its request. */
 function describeTarget(
-  { invoker, root }: PageSource,
+  { invoker, options: { root } }: PageSource,
   call: Call,
 ): { readonly route?: unknown; readonly file?: string } {
   const invoked = invoker.getEvent(call);
@@ -236,8 +237,8 @@ function describeTarget(
   return { route: resource, file: toProjectPath(root, invoked.fn.file) };
 }
 
-function findStatement({ recorder }: PageSource, id: string, index: number): RecordedStatement {
-  const statement = recorder.calls.find((call) => call.id === id)?.statements[index];
+function findStatement({ project }: PageSource, id: string, index: number): RecordedStatement {
+  const statement = project.recorder.calls.find((call) => call.id === id)?.statements[index];
   if (statement !== undefined) return statement;
   throw new NotFoundError("The statement does not exist or is no longer kept");
 }
@@ -259,7 +260,7 @@ async function readChange(request: IncomingMessage): Promise<RowChange> {
   throw new ValidationError("A change needs key, column and value");
 }
 
-function requireDatabase({ database: { config } }: PageSource): DatabaseConfig {
+function requireDatabase({ project: { database: { config } } }: PageSource): DatabaseConfig {
   if (config !== undefined) return config;
   throw new NotFoundError(
     "The table browser, jobs and workflows are not available for the database in the environment",
@@ -403,8 +404,8 @@ function toMessage(event: DevEvent): unknown {
 }
 
 /** Returns a call without its details, for lists. */
-function getSummary(call: Call): Partial<Call> & { logCount: number } {
-  const { logs, spans: _spans, statements: _statements, metrics: _metrics, ...rest } = call;
+function getSummary(call: Call): Partial<Call> {
+  const { logs: _logs, spans: _spans, statements: _statements, metrics: _metrics, ...rest } = call;
   const { input: _input, output: _output, ...summary } = rest;
-  return { ...summary, logCount: logs.length };
+  return summary;
 }

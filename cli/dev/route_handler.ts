@@ -12,37 +12,22 @@ import {
   toFailure,
   toGatewayRequest,
 } from "./http/http_server.ts";
-import type { Invoker } from "./functions/invoker.ts";
-import type { LocalEnvironment } from "./local_environment.ts";
-import type { PendingWork } from "./pending_work.ts";
-import type { Recorder } from "./functions/recorder.ts";
+import type { LocalServices } from "./local_services.ts";
 import { existsSync } from "node:fs";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { createRouteTable, type RouteMatch } from "../../testing/gateway/route_table.ts";
 import { escapeHtml } from "../../core/http/escape_html.ts";
 
-/** Options of {@link createRouteHandler}. */
-export interface RouteHandlerOptions {
-  readonly environment: LocalEnvironment;
-  readonly store: FunctionStore;
-  readonly recorder: Recorder;
-  readonly invoker: Invoker;
-  /** Registers calls that must end before the server stops. */
-  readonly pending: PendingWork;
-  /** True if GET routes answer HEAD too. */
-  readonly hasHeadRoutes: boolean | undefined;
-  /** Resolves when functions may use the database. */
-  ready(): Promise<void>;
-}
-
 /** Name of the stage in events. */
 const STAGE = "local";
 
 /** Creates the handler that answers requests with the functions of the project. */
-export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
-  const { environment, store, recorder, invoker, pending, ready } = options;
-  const findFunction = createLocalRouter(store, options.hasHeadRoutes);
+export function createRouteHandler(
+  { options, project: { environment, store, recorder }, invoker, pending, migrations }:
+    LocalServices,
+): LocalHandler {
+  const findFunction = createLocalRouter(store, options.config.infra.api.headRoutes);
 
   /** Answers a preflight request with the function of the requested method. */
   async function findPreflight(
@@ -61,7 +46,7 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   return async function answerRoute(request, response, url): Promise<void> {
     const { method = "GET" } = request;
     const title = `${method} ${url.pathname}${url.search}`;
-    await ready();
+    await migrations.ready();
     if (environment.refresh()) store.invalidate();
     let found: LocalMatch;
     try {

@@ -22,35 +22,15 @@ import {
   getSocketAnswer,
   toGatewayMessage,
 } from "../../testing/gateway/socket_routes.ts";
-import type { FunctionInfra } from "../config/function_infra.ts";
-import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { assertNoPage } from "./aws/aws_sink.ts";
-import type { FunctionStore } from "./functions/function_store.ts";
-import type { Invoker } from "./functions/invoker.ts";
 import { readBody } from "./http/http_server.ts";
-
-/** The path to which clients connect. */
-export const SOCKET_PATH = "/_trellis/websocket";
-
-/** The path of the management endpoint, through which functions send messages to connections. */
-export const CONNECTIONS_PATH = "/_trellis/connections";
+import type { LocalServices } from "./local_services.ts";
+import { SOCKET_PATH } from "./socket_paths.ts";
 
 /** Limit of API Gateway for a message (WebSocket quotas, 2026-11). */
 const MAX_MESSAGE_BYTES = 128 * 1024;
-
-/** Options of {@link createSocketGateway}. */
-export interface SocketGatewayOptions {
-  readonly store: FunctionStore;
-  readonly invoker: Invoker;
-  /** The setting `infra.websocket`. */
-  readonly settings: NonNullable<InfraSettings["websocket"]>;
-  /** The setting `infra.functions`. */
-  readonly wiring: Readonly<Record<string, FunctionInfra>>;
-  /** Registers work that must finish before the server stops. */
-  readonly track: (work: Promise<unknown>) => unknown;
-}
 
 /** The local WebSocket API. */
 export interface SocketGateway {
@@ -99,8 +79,10 @@ class HandshakeError extends Error {
  * Creates the local WebSocket API: the authorizer and `$connect` decide about a handshake, the field
  * `action` of a message names its route, and functions send messages through the management API.
  */
-export function createSocketGateway(options: SocketGatewayOptions): SocketGateway {
-  const { store, invoker, settings, wiring, track } = options;
+export function createSocketGateway(
+  { options, project: { store }, invoker, pending: { track } }: LocalServices,
+): SocketGateway {
+  const { functions: wiring, websocket: settings } = options.config.infra;
   const connections = new Map<string, Connection>();
   let isClosed = false;
 

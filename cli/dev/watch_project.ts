@@ -1,49 +1,12 @@
 import { resolve } from "node:path";
-import { namesDistSql } from "../database/deployed_to_distsql.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
 import type { FunctionStore } from "./functions/function_store.ts";
-import { createMigrationWatch, type MigrationWatch } from "./local_migrations.ts";
+import type { MigrationWatch } from "./local_migrations.ts";
 import type { LocalProject } from "./open_project.ts";
 import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
 import { MARKER, planClientTypes } from "../client/client_types.ts";
-import type { ResolvedConfig } from "../config/config.ts";
-import type { FunctionFile } from "../discovery/function_files.ts";
 import { applyGeneratedFiles } from "../files/generated_files.ts";
 import { buildProjectDocument } from "../openapi/project_document.ts";
-
-/** Keeps the types of `trellis generate client` up to date. */
-export function watchClientTypes(
-  { root, config, terminal }: DevServerOptions,
-  store: FunctionStore,
-): ClientWatch {
-  const watch = createClientWatch({
-    root,
-    config,
-    list: () => store.list(),
-    onWritten: (path) => terminal.note(`updated ${path}`),
-    onFailed: (reason) => terminal.warn(reason),
-  });
-  watch.update();
-  return watch;
-}
-
-/** Applies new migrations of a project, and names statements that its provider will refuse. */
-export function watchMigrations(
-  { root, config, terminal }: DevServerOptions,
-  { database, sources, store, recorder }: LocalProject,
-  settleCalls: () => Promise<void>,
-): MigrationWatch {
-  return createMigrationWatch({
-    folder: resolve(root, config.database.migrationsDir),
-    database,
-    terminal,
-    config,
-    namesDistSql: () => [...sources].some(namesDistSql),
-    onHeld: () => recorder.emit({ type: "migrations" }),
-    settleCalls,
-    onRebuilt: () => store.invalidate(),
-  });
-}
 
 /** What follows the files of a project. */
 export interface Followers {
@@ -141,25 +104,12 @@ interface ClientWatch {
   settled(): Promise<void>;
 }
 
-/** Options of {@link createClientWatch}. */
-interface ClientWatchOptions {
-  /** Absolute path of the project. */
-  readonly root: string;
-  readonly config: ResolvedConfig;
-  /** Returns the current functions. */
-  readonly list: () => readonly FunctionFile[];
-  /** Called with the path of a file that was written. */
-  readonly onWritten: (path: string) => void;
-  /** Called with the reason why the file was not updated, once for the same reason. */
-  readonly onFailed: (reason: string) => void;
-}
-
 /**
- * Creates a watch that updates the file of `trellis generate client`. A project without the
- * generated file is left alone.
+ * Keeps the types of `trellis generate client` up to date. A project without the generated file is
+ * left alone.
  */
-function createClientWatch(options: ClientWatchOptions): ClientWatch {
-  const { root, config: { client: { file } }, onFailed } = options;
+export function watchClientTypes(options: DevServerOptions, store: FunctionStore): ClientWatch {
+  const { root, config: { client: { file } }, terminal } = options;
   let running: Promise<void> | undefined;
   let isStale = false;
   let failure: string | undefined;
@@ -167,31 +117,34 @@ function createClientWatch(options: ClientWatchOptions): ClientWatch {
   async function run(): Promise<void> {
     while (isStale) {
       isStale = false;
-      const reason = await generate(options).catch((error: Error) => error.message);
-      if (reason !== undefined && reason !== failure) onFailed(`${file} is stale: ${reason}`);
+      const reason = await generate(options, store).catch((error: Error) => error.message);
+      if (reason !== undefined && reason !== failure) terminal.warn(`${file} is stale: ${reason}`);
       failure = reason;
     }
     running = undefined;
   }
 
-  return {
-    update(): void {
-      if (!isGenerated(resolve(root, file))) return;
-      isStale = true;
-      running ??= run();
-    },
-    settled: () => running ?? Promise.resolve(),
-  };
+  function update(): void {
+    if (!isGenerated(resolve(root, file))) return;
+    isStale = true;
+    running ??= run();
+  }
+  update();
+  return { update, settled: () => running ?? Promise.resolve() };
 }
 
 /** Writes the file if it differs. Returns why it cannot be written. */
-async function generate(options: ClientWatchOptions): Promise<string | undefined> {
-  const { root, config, list, onWritten } = options;
-  const { document, findings: [finding] } = await buildProjectDocument(root, list(), config);
+async function generate(
+  { root, config, terminal }: DevServerOptions,
+  store: FunctionStore,
+): Promise<string | undefined> {
+  const { document, findings: [finding] } = await buildProjectDocument(root, store.list(), config);
   if (finding !== undefined) return `${finding.file}:${finding.line}: ${finding.message}`;
   const changes = planClientTypes(root, config.client.file, document);
   applyGeneratedFiles(root, changes);
-  for (const { path, change } of changes) if (change === "updated") onWritten(path);
+  for (const { path, change } of changes) {
+    if (change === "updated") terminal.note(`updated ${path}`);
+  }
   return undefined;
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { toPortablePath } from "./inside_folder.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import { createFileError } from "./file_error.ts";
 
 /** A planned change of a generated file. */
 export interface FileChange {
@@ -75,9 +75,7 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
         rmSync(aside, { force: true });
       }
     } catch (cause) {
-      throw new ConfigurationError(`${path} cannot be written: ${(cause as Error).message}`, {
-        cause,
-      });
+      throw createFileError(path, "written", cause);
     }
   }
 }
@@ -100,9 +98,7 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined;
-    throw new ConfigurationError(`${file} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw createFileError(file, "read", error);
   }
 }
 
@@ -113,8 +109,6 @@ function listIfThere(folder: string): string[] {
     ) => entry.name);
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return [];
-    throw new ConfigurationError(`${folder} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw createFileError(folder, "read", error);
   }
 }

@@ -56,67 +56,56 @@ export function isUsedQuery(fn: LoadedFunction, definition: PlacedDefinition): b
 }
 
 /** Collects what definitions of queries need. */
-export class QueryNeedReader {
-  readonly #fn: LoadedFunction;
-  readonly #readSql: SqlReader;
-  readonly #tables: TableNeed[] = [];
-  readonly #sequences: SequenceNeed[] = [];
-  readonly #unresolved: Problem[] = [];
-  readonly #missed: Problem[] = [];
-  readonly #warnings: Problem[] = [];
-  readonly #hints: Problem[] = [];
-  readonly #calls: CallNeed[] = [];
-  readonly #queries: string[] = [];
-  readonly #builder: BuilderClient = createBuilder();
-
-  constructor(fn: LoadedFunction, readSql: SqlReader) {
-    this.#fn = fn;
-    this.#readSql = readSql;
+export function readQueryNeeds(fn: LoadedFunction, readSql: SqlReader): QueryNeeds {
+  const tableNeeds: TableNeed[] = [];
+  const sequenceNeeds: SequenceNeed[] = [];
+  const unresolved: Problem[] = [];
+  const missed: Problem[] = [];
+  const warnings: Problem[] = [];
+  const hints: Problem[] = [];
+  const callNeeds: CallNeed[] = [];
+  const queries: string[] = [];
+  const builder = createBuilder();
+  for (const definition of fn.list("defineQuery")) {
+    if (!isUsedQuery(fn, definition)) continue;
+    const { queryName } = definition.value as { queryName: string };
+    const { tables = [] } = definition.args[0] as { tables?: readonly QueryTable[] };
+    addQuery(definition, queryName);
+    addDeclared(tables, `${queryName} (${definition.place.file})`);
+    compare(definition, queryName, tables);
   }
-
-  read(): QueryNeeds {
-    const fn = this.#fn;
-    for (const definition of fn.list("defineQuery")) {
-      if (!isUsedQuery(fn, definition)) continue;
-      const { queryName } = definition.value as { queryName: string };
-      const { tables = [] } = definition.args[0] as { tables?: readonly QueryTable[] };
-      this.#addQuery(definition, queryName);
-      this.#addDeclared(tables, `${queryName} (${definition.place.file})`);
-      this.#compare(definition, queryName, tables);
-    }
-    for (const definition of fn.list("defineStatement")) {
-      if (isUsedQuery(fn, definition)) this.#addStatement(definition);
-    }
-    for (const definition of fn.list("RequiresTable")) this.#addMethod(definition);
-    this.#findOutside();
-    return {
-      tables: this.#tables,
-      sequences: this.#sequences,
-      queries: this.#queries,
-      unresolved: this.#unresolved,
-      missed: this.#missed,
-      warnings: this.#warnings,
-      hints: this.#hints,
-      calls: this.#calls,
-    };
+  for (const definition of fn.list("defineStatement")) {
+    if (isUsedQuery(fn, definition)) addStatement(definition);
   }
+  for (const definition of fn.list("RequiresTable")) addMethod(definition);
+  findOutside();
+  return {
+    tables: tableNeeds,
+    sequences: sequenceNeeds,
+    queries,
+    unresolved,
+    missed,
+    warnings,
+    hints,
+    calls: callNeeds,
+  };
 
-  #addQuery(definition: PlacedDefinition, name: string): void {
+  function addQuery(definition: PlacedDefinition, name: string): void {
     const { place } = definition;
-    this.#queries.push(`${place.file}:${place.line}`);
-    const hint = findKeptQuery(this.#fn, definition, name);
-    if (hint !== undefined) this.#hints.push(hint);
+    queries.push(`${place.file}:${place.line}`);
+    const hint = findKeptQuery(fn, definition, name);
+    if (hint !== undefined) hints.push(hint);
   }
 
-  #addDeclared(tables: readonly QueryTable[], reason: string): void {
+  function addDeclared(tables: readonly QueryTable[], reason: string): void {
     for (const { table, operations } of tables) {
       const name = typeof table === "string" ? parseTable(table) : findTableName(table)!;
-      const object = typeof table === "string" ? findTable(this.#fn, name) : table;
-      this.#addTable(name, operations as DatabaseOperation[], reason, object);
+      const object = typeof table === "string" ? findTable(fn, name) : table;
+      addTable(name, operations as DatabaseOperation[], reason, object);
     }
   }
 
-  #addTable(
+  function addTable(
     table: TableName,
     operations: readonly DatabaseOperation[],
     reason: string,
@@ -126,42 +115,36 @@ export class QueryNeedReader {
       findTableName(object) !== undefined;
     const inserts = isTable && listOperations(operations).includes(DatabaseOperation.Insert);
     const sequences = inserts ? listSerialSequences(object) : [];
-    this.#tables.push({ table, operations, sequences, reason });
+    tableNeeds.push({ table, operations, sequences, reason });
     for (const text of inserts ? listDefaults(object) : []) {
-      for (const { sequence, privilege } of this.#readSql(`SELECT ${text}`).sequences) {
-        if (sequence !== undefined) this.#sequences.push({ sequence, privilege, reason });
+      for (const { sequence, privilege } of readSql(`SELECT ${text}`).sequences) {
+        if (sequence !== undefined) sequenceNeeds.push({ sequence, privilege, reason });
       }
     }
   }
 
   /** Compares the tables that the function of a query uses with those that it declares. */
-  #compare(definition: PlacedDefinition, name: string, declared: readonly QueryTable[]): void {
-    const call = this.#fn.findCall(definition);
+  function compare(
+    definition: PlacedDefinition,
+    name: string,
+    declared: readonly QueryTable[],
+  ): void {
+    const call = fn.findCall(definition);
     if (call === undefined) return;
-    const body = call.arguments.slice(1);
-    for (
-      const access of findTableAccesses(this.#fn, this.#readSql, body, this.#listQueries(call))
-    ) {
-      const place = this.#fn.getPlace(access.node);
-      if (access.kind === "sequence") this.#addSequence(access.sequence, place);
-      else if (access.kind === "call") this.#addCall(access.call, place, declared.length > 0);
-      else if (access.kind === "owner") this.#addOwner(access.statement, place);
-      else if (access.kind === "opaque") {
+    for (const access of listAccesses(call.arguments.slice(1), declared.length > 0, call)) {
+      const { place } = access;
+      if (access.kind === "opaque") {
         const message =
           `the tables of this SQL in ${name} are computed at run time: list all of them`;
-        (declared.length === 0 ? this.#missed : this.#warnings).push({ place, message });
-      } else {
-        this.#missed.push(
-          ...findUndeclared(name, declared, access.table, access.operations, place),
-        );
-      }
+        (declared.length === 0 ? missed : warnings).push({ place, message });
+      } else missed.push(...findUndeclared(name, declared, access.table, access.operations, place));
     }
   }
 
   /** Finds accesses outside of queries, for which no grant is generated. */
-  #findOutside(): void {
-    const { program } = this.#fn.syntax;
-    const functions = new Set([...this.#fn.syntax.declarations.values()].filter(isDeferred));
+  function findOutside(): void {
+    const { program } = fn.syntax;
+    const functions = new Set([...fn.syntax.declarations.values()].filter(isDeferred));
     // functions count where the code names them, not where they are declared
     const roots = program.body.flatMap((statement): AnyNode[] => {
       if (functions.has(statement)) return [];
@@ -170,18 +153,15 @@ export class QueryNeedReader {
         !init || functions.has(unwrap(init)) ? [] : [init]
       );
     });
-    for (const access of findTableAccesses(this.#fn, this.#readSql, roots, this.#listQueries())) {
-      const place = this.#fn.getPlace(access.node);
-      if (access.kind === "sequence") this.#addSequence(access.sequence, place);
-      else if (access.kind === "call") this.#addCall(access.call, place);
-      else if (access.kind === "owner") this.#addOwner(access.statement, place);
-      else if (access.kind === "opaque") {
+    for (const access of listAccesses(roots)) {
+      const { place } = access;
+      if (access.kind === "opaque") {
         const message =
           "the tables of this SQL are computed at run time: move it into a defineQuery that lists them";
-        this.#missed.push({ place, message });
+        missed.push({ place, message });
       } else {
         const verb = access.operations[0] === DatabaseOperation.Select ? "read" : "written";
-        this.#missed.push({
+        missed.push({
           place,
           message:
             `table ${printTable(access.table)} is ${verb} outside a declared query, so no grant ` +
@@ -191,37 +171,54 @@ export class QueryNeedReader {
     }
   }
 
-  /** Lists the calls that define queries and statements, without one. */
-  #listQueries(without?: AnyNode): Set<AnyNode> {
-    const definitions = this.#fn.list("defineQuery", "defineStatement");
-    const calls = definitions.flatMap((each) => this.#fn.findCall(each) ?? []);
-    return new Set(calls.filter((call) => call !== without));
+  /**
+   * Adds the sequences, the calls and the statements of the owner in code outside of other queries.
+   *
+   * @param isListed True if the code's query lists its tables.
+   * @param query The call that defines the query.
+   * @returns The other accesses.
+   */
+  function listAccesses(roots: readonly AnyNode[], isListed?: boolean, query?: AnyNode) {
+    const definitions = fn.list("defineQuery", "defineStatement");
+    const calls = definitions.flatMap((each) => fn.findCall(each) ?? []);
+    const others = new Set(calls.filter((call) => call !== query));
+    return findTableAccesses(fn, readSql, roots, others).flatMap((access) => {
+      const place = fn.getPlace(access.node);
+      if (access.kind === "table" || access.kind === "opaque") return [{ ...access, place }];
+      if (access.kind === "sequence") addSequence(access.sequence, place);
+      else if (access.kind === "call") addCall(access.call, place, isListed);
+      else addOwner(access.statement, place);
+      return [];
+    });
   }
 
-  #addSequence({ caller, sequence, privilege }: SqlSequence, place: Problem["place"]): void {
+  function addSequence(
+    { caller, sequence, privilege }: SqlSequence,
+    place: Problem["place"],
+  ): void {
     if (sequence === undefined) {
-      this.#unresolved.push({ place, message: describeUnknownSequence(caller) });
-    } else this.#sequences.push({ sequence, privilege, reason: `${caller} (${place.file})` });
+      unresolved.push({ place, message: describeUnknownSequence(caller) });
+    } else sequenceNeeds.push({ sequence, privilege, reason: `${caller} (${place.file})` });
   }
 
-  #addOwner(statement: string, place: Problem["place"]): void {
+  function addOwner(statement: string, place: Problem["place"]): void {
     const message = `${statement} needs a right that generated roles do not have: run it with ` +
       "another role, or use DELETE in place of TRUNCATE and a table in place of a materialized view";
-    this.#missed.push({ place, message });
+    missed.push({ place, message });
   }
 
-  #addCall(call: SqlCall, place: Problem["place"], isListed = false): void {
+  function addCall(call: SqlCall, place: Problem["place"], isListed = false): void {
     const message =
       `the SQL calls ${
         printTable(call.name)
       }(), whose tables are not in its text, so no grant is generated ` +
       "for them: list all of them in the option tables of the query. The role also needs EXECUTE, which " +
       "PostgreSQL gives everyone unless it was revoked";
-    this.#calls.push({ ...call, isListed, problem: { place, message } });
+    callNeeds.push({ ...call, isListed, problem: { place, message } });
   }
 
   /** Adds the tables of a statement's own SQL, and compares them with a declaration. */
-  #addStatement(definition: PlacedDefinition): void {
+  function addStatement(definition: PlacedDefinition): void {
     const { args, place } = definition;
     const [name, , options, statement] = args as [
       string,
@@ -230,44 +227,44 @@ export class QueryNeedReader {
       DeclaredStatement,
     ];
     const reason = `${name} (${place.file})`;
-    this.#addQuery(definition, name);
+    addQuery(definition, name);
     const declared = options?.tables;
-    if (declared !== undefined) this.#addDeclared(declared, reason);
+    if (declared !== undefined) addDeclared(declared, reason);
     let text: string;
     try {
-      text = statement.buildOn(this.#builder).query.getQuery().sql;
+      text = statement.buildOn(builder).query.getQuery().sql;
     } catch (error) {
-      this.#unresolved.push({ place, message: (error as Error).message });
+      unresolved.push({ place, message: (error as Error).message });
       return;
     }
-    const { tables, sequences, calls, ownerStatements, hasUnknownTable } = this.#readSql(text);
-    for (const each of ownerStatements) this.#addOwner(each, place);
+    const { tables, sequences, calls, ownerStatements, hasUnknownTable } = readSql(text);
+    for (const each of ownerStatements) addOwner(each, place);
     if (hasUnknownTable && declared === undefined) {
       const message =
         `a table of ${name} or its operation cannot be determined: list all of them in ` +
         "the option tables of the statement";
-      this.#missed.push({ place, message });
+      missed.push({ place, message });
     }
-    for (const sequence of sequences) this.#addSequence(sequence, place);
+    for (const sequence of sequences) addSequence(sequence, place);
     // an empty list says that the functions need no tables of the role
-    if (declared === undefined) { for (const call of calls) this.#addCall(call, place); }
+    if (declared === undefined) { for (const call of calls) addCall(call, place); }
     for (const { table, operations } of tables) {
       if (declared === undefined) {
-        this.#addTable(table, operations, reason, findTable(this.#fn, table));
-      } else this.#missed.push(...findUndeclared(name, declared, table, operations, place));
+        addTable(table, operations, reason, findTable(fn, table));
+      } else missed.push(...findUndeclared(name, declared, table, operations, place));
     }
   }
 
   /** Adds the tables of a method, if the code names it or hands its class on. */
-  #addMethod({ args, place }: PlacedDefinition): void {
+  function addMethod({ args, place }: PlacedDefinition): void {
     const [tables, target, context] = args as [
       readonly QueryTable[],
       unknown,
       string | symbol | { name: string | symbol },
     ];
     const member = typeof context === "object" ? context.name : context;
-    const owner = this.#findClass(target, member);
-    const { syntax } = this.#fn;
+    const owner = findClass(target, member);
+    const { syntax } = fn;
     if (owner !== undefined && typeof member === "string") {
       const use = findNameUse(syntax, owner, {
         followsInstances: true,
@@ -279,18 +276,18 @@ export class QueryNeedReader {
       // members of the class and of its instances are known by their names
       if (!syntax.memberNames.has(member)) {
         if (use === "unused") return;
-        this.#hints.push({ place, message: describeMember(`${owner}.${member}`, member) });
+        hints.push({ place, message: describeMember(`${owner}.${member}`, member) });
       }
     }
-    this.#queries.push(`${place.file}:${place.line}`);
-    this.#addDeclared(tables, `${owner ?? "class"}.${String(member)} (${place.file})`);
+    queries.push(`${place.file}:${place.line}`);
+    addDeclared(tables, `${owner ?? "class"}.${String(member)} (${place.file})`);
   }
 
   /** Returns the name of the class of a method. */
-  #findClass(target: unknown, member: string | symbol): string | undefined {
-    for (const [name, node] of this.#fn.syntax.declarations) {
+  function findClass(target: unknown, member: string | symbol): string | undefined {
+    for (const [name, node] of fn.syntax.declarations) {
       if (!isClass(node)) continue;
-      const value = this.#fn.evaluateName(name) as (new () => unknown) | undefined;
+      const value = fn.evaluateName(name) as (new () => unknown) | undefined;
       if (value === undefined) continue;
       const owns = [value, value.prototype as object].some((each) =>
         each === target || Object.getOwnPropertyDescriptor(each, member)?.value === target

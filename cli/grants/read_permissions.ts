@@ -4,7 +4,7 @@ import { createWrapperCheck } from "../sources/wrapper_packages.ts";
 import { toBareSpecifier, TRELLIS } from "../sources/package_specifier.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
-import { QueryNeedReader, type QueryNeeds } from "./query_needs.ts";
+import { type QueryNeeds, readQueryNeeds } from "./query_needs.ts";
 import { loadSqlReader, type SqlReader } from "./sql_access.ts";
 
 /** What a function needs of the database. */
@@ -28,7 +28,7 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
   const readSql = await (reader ??= loadReader());
   const auth = readAuthNeeds(fn);
   const own = readOwnTableNeeds(fn);
-  const queries = new QueryNeedReader(fn, readSql).read();
+  const queries = readQueryNeeds(fn, readSql);
   const noHandler = fn.module.handler === undefined
     ? [{
       place: { file: fn.file, line: 1 },

@@ -88,7 +88,7 @@ function loadParser(): Promise<PgQuery> {
 /** Loads the reader, which uses PostgreSQL's own parser. */
 export async function loadSqlReader(): Promise<SqlReader> {
   const parser = await loadParser();
-  return (sql) => new AccessReader(parser).read(sql);
+  return (sql) => readAccess(parser, sql);
 }
 
 /**
@@ -107,74 +107,63 @@ interface Source {
   readonly operations: Set<DatabaseOperation>[];
 }
 
-class AccessReader {
-  readonly #parser: PgQuery;
-  readonly #tables: { table: TableName; operations: Set<DatabaseOperation> }[] = [];
-  readonly #sequences: SqlSequence[] = [];
-  readonly #calls: SqlCall[] = [];
-  readonly #ownerStatements: string[] = [];
-  #hasUnknownTable = false;
+function readAccess(parser: PgQuery, sql: string): SqlAccess {
+  const found: { table: TableName; operations: Set<DatabaseOperation> }[] = [];
+  const sequences: SqlSequence[] = [];
+  const calls: SqlCall[] = [];
+  const ownerStatements: string[] = [];
+  let hasUnknownTable = false;
+  parse(sql);
+  return {
+    tables: found.map(({ table, operations }) => ({ table, operations: [...operations] })),
+    sequences,
+    calls,
+    ownerStatements,
+    hasUnknownTable,
+  };
 
-  constructor(parser: PgQuery) {
-    this.#parser = parser;
-  }
-
-  read(sql: string): SqlAccess {
-    this.#parse(sql);
-    return {
-      tables: this.#tables.map(({ table, operations }) => ({
-        table,
-        operations: [...operations],
-      })),
-      sequences: this.#sequences,
-      calls: this.#calls,
-      ownerStatements: this.#ownerStatements,
-      hasUnknownTable: this.#hasUnknownTable,
-    };
-  }
-
-  #parse(sql: string): void {
+  function parse(text: string): void {
     try {
-      for (const statement of this.#parser.parse(sql)) {
-        this.#visit(child(statement, "stmt"), new Set());
+      for (const statement of parser.parse(text)) {
+        visit(child(statement, "stmt"), new Set());
       }
     } catch {
-      this.#hasUnknownTable = true;
+      hasUnknownTable = true;
     }
   }
 
   /** Visits a node with the names of common tables that are visible in it. */
-  #visit(value: unknown, names: ReadonlySet<string>): void {
-    if (Array.isArray(value)) return value.forEach((each) => this.#visit(each, names));
+  function visit(value: unknown, names: ReadonlySet<string>): void {
+    if (Array.isArray(value)) return value.forEach((each) => visit(each, names));
     if (typeof value !== "object" || value === null) return;
     const node = value as SyntaxNode;
-    if (node.SelectStmt) return void this.#visitSelect(child(node, "SelectStmt"), names);
-    if (node.InsertStmt) return this.#visitInsert(child(node, "InsertStmt"), names);
-    if (node.UpdateStmt) return this.#visitUpdate(child(node, "UpdateStmt"), names);
-    if (node.DeleteStmt) return this.#visitDelete(child(node, "DeleteStmt"), names);
-    if (node.MergeStmt) return this.#visitMerge(child(node, "MergeStmt"), names);
-    if (node.LockStmt) return this.#visitLock(child(node, "LockStmt"));
+    if (node.SelectStmt) return void visitSelect(child(node, "SelectStmt"), names);
+    if (node.InsertStmt) return visitInsert(child(node, "InsertStmt"), names);
+    if (node.UpdateStmt) return visitUpdate(child(node, "UpdateStmt"), names);
+    if (node.DeleteStmt) return visitDelete(child(node, "DeleteStmt"), names);
+    if (node.MergeStmt) return visitMerge(child(node, "MergeStmt"), names);
+    if (node.LockStmt) return visitLock(child(node, "LockStmt"));
     if (node.TruncateStmt) {
       for (const { RangeVar } of children(child(node, "TruncateStmt"), "relations")) {
-        this.#ownerStatements.push(`TRUNCATE ${getText(RangeVar as SyntaxNode, "relname")}`);
+        ownerStatements.push(`TRUNCATE ${getText(RangeVar as SyntaxNode, "relname")}`);
       }
       return;
     }
     if (node.RefreshMatViewStmt) {
       const view = child(child(node, "RefreshMatViewStmt"), "relation");
-      return void this.#ownerStatements.push(`REFRESH of ${getText(view, "relname")}`);
+      return void ownerStatements.push(`REFRESH of ${getText(view, "relname")}`);
     }
-    if (node.DoStmt) return this.#visitBlock(child(node, "DoStmt"));
-    if (node.FuncCall) this.#addCall(child(node, "FuncCall"));
-    for (const each of Object.values(node)) this.#visit(each, names);
+    if (node.DoStmt) return visitBlock(child(node, "DoStmt"));
+    if (node.FuncCall) addCall(child(node, "FuncCall"));
+    for (const each of Object.values(node)) visit(each, names);
   }
 
-  #visitSelect(select: SyntaxNode, outer: ReadonlySet<string>): Source[] {
-    const names = this.#visitWith(select, outer);
+  function visitSelect(select: SyntaxNode, outer: ReadonlySet<string>): Source[] {
+    const names = visitWith(select, outer);
     for (const side of ["larg", "rarg"]) {
-      if (select[side]) this.#visitSelect(child(select, side), names);
+      if (select[side]) visitSelect(child(select, side), names);
     }
-    const sources = children(select, "fromClause").flatMap((each) => this.#addSource(each, names));
+    const sources = children(select, "fromClause").flatMap((each) => addSource(each, names));
     for (const { LockingClause } of children(select, "lockingClause")) {
       const locked = children(LockingClause as SyntaxNode, "lockedRels").map((each) =>
         getText(child(each, "RangeVar"), "relname")
@@ -186,115 +175,115 @@ class AccessReader {
     }
     const { fromClause: _, withClause: __, lockingClause: ___, larg: ____, rarg: _____, ...rest } =
       select;
-    this.#visit(rest, names);
+    visit(rest, names);
     return sources;
   }
 
   /** Visits the common tables of a statement and returns the names that are visible in it. */
-  #visitWith(statement: SyntaxNode, outer: ReadonlySet<string>): ReadonlySet<string> {
+  function visitWith(statement: SyntaxNode, outer: ReadonlySet<string>): ReadonlySet<string> {
     const tables = children(child(statement, "withClause"), "ctes").map((each) =>
       child(each, "CommonTableExpr")
     );
     if (tables.length === 0) return outer;
     const names = new Set([...outer, ...tables.map((each) => getText(each, "ctename"))]);
-    for (const each of tables) this.#visit(each.ctequery, names);
+    for (const each of tables) visit(each.ctequery, names);
     return names;
   }
 
   /** Adds an entry of FROM. */
-  #addSource(entry: SyntaxNode, names: ReadonlySet<string>): Source[] {
+  function addSource(entry: SyntaxNode, names: ReadonlySet<string>): Source[] {
     if (entry.RangeVar) {
       const range = child(entry, "RangeVar");
-      const operations = this.#addTable(range, names, [Select]);
+      const operations = addTable(range, names, [Select]);
       return operations === undefined ? [] : [{ alias: getAlias(range), operations: [operations] }];
     }
     if (entry.JoinExpr) {
       const { larg, rarg, ...rest } = child(entry, "JoinExpr");
-      this.#visit(rest, names);
-      return [larg, rarg].flatMap((each) => this.#addSource(each as SyntaxNode, names));
+      visit(rest, names);
+      return [larg, rarg].flatMap((each) => addSource(each as SyntaxNode, names));
     }
     if (entry.RangeSubselect) {
       const select = child(entry, "RangeSubselect");
       const inner = child(child(select, "subquery"), "SelectStmt");
       // a lock outside of a subquery locks its tables, too
-      const operations = this.#visitSelect(inner, names).flatMap((each) => each.operations);
+      const operations = visitSelect(inner, names).flatMap((each) => each.operations);
       return [{ alias: getText(child(select, "alias"), "aliasname"), operations }];
     }
     for (const { List } of children(child(entry, "RangeFunction"), "functions")) {
       for (const each of children(List as SyntaxNode, "items")) {
-        if (each.FuncCall) this.#addCall(child(each, "FuncCall"), true);
+        if (each.FuncCall) addCall(child(each, "FuncCall"), true);
       }
     }
-    this.#visit(entry, names);
+    visit(entry, names);
     return [];
   }
 
-  #visitInsert(insert: SyntaxNode, outer: ReadonlySet<string>): void {
-    const names = this.#visitWith(insert, outer);
+  function visitInsert(insert: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = visitWith(insert, outer);
     const conflict = child(insert, "onConflictClause");
     const isUpsert = conflict.action === "ONCONFLICT_UPDATE";
     const reads = isUpsert || insert.returningClause !== undefined || conflict.infer !== undefined;
-    this.#addTable(child(insert, "relation"), new Set(), [
+    addTable(child(insert, "relation"), new Set(), [
       Insert,
       ...reads ? [Select] : [],
       ...isUpsert ? [Update] : [],
     ]);
     const { relation: _, withClause: __, ...rest } = insert;
-    this.#visit(rest, names);
+    visit(rest, names);
   }
 
-  #visitUpdate(update: SyntaxNode, outer: ReadonlySet<string>): void {
-    const names = this.#visitWith(update, outer);
+  function visitUpdate(update: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = visitWith(update, outer);
     const { relation, withClause: _, fromClause: __, ...rest } = update;
     const reads = ["whereClause", "returningClause", "fromClause"].some((part) => update[part]) ||
       hasColumn(update.targetList);
-    this.#addTable(relation as SyntaxNode, new Set(), [Update, ...reads ? [Select] : []]);
-    for (const each of children(update, "fromClause")) this.#addSource(each, names);
-    this.#visit(rest, names);
+    addTable(relation as SyntaxNode, new Set(), [Update, ...reads ? [Select] : []]);
+    for (const each of children(update, "fromClause")) addSource(each, names);
+    visit(rest, names);
   }
 
-  #visitDelete(remove: SyntaxNode, outer: ReadonlySet<string>): void {
-    const names = this.#visitWith(remove, outer);
+  function visitDelete(remove: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = visitWith(remove, outer);
     const { relation, withClause: _, usingClause: __, ...rest } = remove;
     const reads = ["whereClause", "returningClause", "usingClause"].some((part) => remove[part]);
-    this.#addTable(relation as SyntaxNode, new Set(), [Delete, ...reads ? [Select] : []]);
-    for (const each of children(remove, "usingClause")) this.#addSource(each, names);
-    this.#visit(rest, names);
+    addTable(relation as SyntaxNode, new Set(), [Delete, ...reads ? [Select] : []]);
+    for (const each of children(remove, "usingClause")) addSource(each, names);
+    visit(rest, names);
   }
 
-  #visitMerge(merge: SyntaxNode, outer: ReadonlySet<string>): void {
-    const names = this.#visitWith(merge, outer);
+  function visitMerge(merge: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = visitWith(merge, outer);
     const { relation, sourceRelation, withClause: _, ...rest } = merge;
-    this.#addTable(relation as SyntaxNode, new Set(), [Select, Insert, Update, Delete]);
-    this.#addSource(sourceRelation as SyntaxNode, names);
-    this.#visit(rest, names);
+    addTable(relation as SyntaxNode, new Set(), [Select, Insert, Update, Delete]);
+    addSource(sourceRelation as SyntaxNode, names);
+    visit(rest, names);
   }
 
   /** Adds the tables of LOCK: all modes but ACCESS SHARE need the right to change rows. */
-  #visitLock(lock: SyntaxNode): void {
+  function visitLock(lock: SyntaxNode): void {
     const operation = lock.mode === ACCESS_SHARE ? Select : Update;
     for (const { RangeVar } of children(lock, "relations")) {
-      this.#addTable(RangeVar as SyntaxNode, new Set(), [operation]);
+      addTable(RangeVar as SyntaxNode, new Set(), [operation]);
     }
   }
 
   /** Reads the statements of a DO block; dynamic SQL in it is unknown. */
-  #visitBlock(block: SyntaxNode): void {
+  function visitBlock(block: SyntaxNode): void {
     const body = children(block, "args").map((each) => child(each, "DefElem"))
       .find((each) => each.defname === "as");
     const text = getText(child(child(body ?? {}, "arg"), "String"), "sval");
-    if (/\bexecute\b/i.test(text)) this.#hasUnknownTable = true;
+    if (/\bexecute\b/i.test(text)) hasUnknownTable = true;
     for (const part of text.split(/;|\b(?:begin|then|else|loop)\b/i)) {
       const statement = part.trim().replace(/^perform\b/i, "select");
       const expression = readExpression(statement);
-      if (STATEMENT.test(statement)) this.#parse(statement);
+      if (STATEMENT.test(statement)) parse(statement);
       else if (expression !== undefined) {
-        this.#parse(STATEMENT.test(expression) ? expression : `select ${expression}`);
+        parse(STATEMENT.test(expression) ? expression : `select ${expression}`);
       }
     }
   }
 
-  #addTable(
+  function addTable(
     range: SyntaxNode,
     names: ReadonlySet<string>,
     operations: readonly DatabaseOperation[],
@@ -305,26 +294,26 @@ class AccessReader {
     if (isCatalog || (schema === undefined && names.has(name))) return undefined;
     const table = schema === undefined ? { name } : { schema, name };
     const known = { table, operations: new Set(operations) };
-    this.#tables.push(known);
+    found.push(known);
     return known.operations;
   }
 
-  #addCall(call: SyntaxNode, isInFrom = false): void {
+  function addCall(call: SyntaxNode, isInFrom = false): void {
     const [name, schema] = strings(children(call, "funcname")).reverse();
     if (Object.hasOwn(SEQUENCE_FUNCTIONS, name)) {
-      return isInFrom ? undefined : this.#addSequence(call, name);
+      return isInFrom ? undefined : addSequence(call, name);
     }
     if (schema !== undefined && CATALOG.test(schema)) return;
     const called = schema === undefined ? { name } : { schema, name };
-    this.#calls.push({ name: called, isOwn: isInFrom && !OWN_OF_POSTGRES.test(name) });
+    calls.push({ name: called, isOwn: isInFrom && !OWN_OF_POSTGRES.test(name) });
   }
 
-  #addSequence(call: SyntaxNode, caller: string): void {
+  function addSequence(call: SyntaxNode, caller: string): void {
     const [first = {}] = children(call, "args");
     const literal = first.TypeCast ? child(child(first, "TypeCast"), "arg") : first;
     const text = child(child(literal, "A_Const"), "sval").sval as string | undefined;
     const sequence = text === undefined ? undefined : parseName(text);
-    this.#sequences.push({
+    sequences.push({
       caller,
       privilege: SEQUENCE_FUNCTIONS[caller],
       ...sequence && { sequence },

@@ -31,12 +31,9 @@ export interface ColumnGrant {
 }
 
 /** The grants of a function on one table, and the queries that need them. */
-export interface TableGrant {
-  readonly table: TableName;
+export interface TableGrant extends Omit<TableNeed, "reason"> {
   /** In the order SELECT, INSERT, UPDATE, DELETE. */
   readonly operations: readonly DatabaseOperation[];
-  /** Operations that are limited to columns; omitted if there are none. */
-  readonly columns?: readonly ColumnGrant[];
   /** Sequences used by inserts. */
   readonly sequences: readonly TableName[];
   /** `listNotes (src/queries/notes.ts)`, sorted. */

@@ -60,153 +60,143 @@ function getMember(part: Part, name: string): Member {
  * @returns The reads as REST API identity sources.
  */
 export function findAuthorizerReads(fn: LoadedFunction): AuthorizerInputs {
-  const tracker = new RequestTracker(fn);
+  const followed = new Set<AnyNode>();
+  const reads: { source: string; place: string }[] = [];
+  const unresolved: string[] = [];
   const call = fn.handler && fn.findCall(fn.handler);
-  const own = tracker.findFunction(call?.arguments[0]);
+  const own = findFunction(call?.arguments[0]);
   if (own === undefined) {
     const { file, line } = fn.handler?.place ?? { file: fn.file, line: 1 };
     return { reads: [], unresolved: [`${file}:${line}`] };
   }
   const [parameter] = own.params;
-  if (parameter !== undefined) tracker.followBinding(parameter, "request", own);
-  return { reads: tracker.reads, unresolved: tracker.unresolved };
-}
-
-/** Follows the request, and the objects in it, through the code. */
-class RequestTracker {
-  readonly #fn: LoadedFunction;
-  readonly #followed = new Set<AnyNode>();
-  readonly reads: { source: string; place: string }[] = [];
-  readonly unresolved: string[] = [];
-
-  constructor(fn: LoadedFunction) {
-    this.#fn = fn;
-  }
+  if (parameter !== undefined) followBinding(parameter, "request", own);
+  return { reads, unresolved };
 
   /** Returns the function that an expression gives. */
-  findFunction(expression: AnyNode | undefined): FunctionNode | undefined {
+  function findFunction(expression: AnyNode | undefined): FunctionNode | undefined {
     const node = expression && unwrap(expression);
     if (isFunction(node)) return node;
     if (node?.type !== "Identifier") return undefined;
     // a function expression calls itself by its own name
-    for (let at = this.#fn.syntax.getParent(node); at; at = this.#fn.syntax.getParent(at)) {
+    for (let at = fn.syntax.getParent(node); at; at = fn.syntax.getParent(at)) {
       if (at.type === "FunctionExpression" && at.id?.name === node.name) return at;
     }
-    const found = findValue(this.#fn.syntax, node);
-    return found === node ? undefined : this.findFunction(found);
+    const found = findValue(fn.syntax, node);
+    return found === node ? undefined : findFunction(found);
   }
 
-  #getPlace(node: AnyNode): string {
-    const { file, line } = this.#fn.getPlace(node);
+  function getPlace(node: AnyNode): string {
+    const { file, line } = fn.getPlace(node);
     return `${file}:${line}`;
   }
 
-  #lose(node: AnyNode): void {
-    this.unresolved.push(this.#getPlace(node));
+  function lose(node: AnyNode): void {
+    unresolved.push(getPlace(node));
   }
 
   /** Follows the names that a pattern gives a part of the request, in a function. */
-  followBinding(pattern: Pattern, part: Part, scope: AnyNode): void {
-    if (pattern.type === "AssignmentPattern") return this.followBinding(pattern.left, part, scope);
-    if (pattern.type === "Identifier") return this.#followName(pattern, part, scope);
-    if (pattern.type !== "ObjectPattern") return this.#lose(pattern);
+  function followBinding(pattern: Pattern, part: Part, scope: AnyNode): void {
+    if (pattern.type === "AssignmentPattern") return followBinding(pattern.left, part, scope);
+    if (pattern.type === "Identifier") return followName(pattern, part, scope);
+    if (pattern.type !== "ObjectPattern") return lose(pattern);
     for (const property of pattern.properties) {
       if (property.type === "RestElement") {
-        this.followBinding(property.argument, part, scope);
+        followBinding(property.argument, part, scope);
         continue;
       }
-      const name = this.#getName(property.key, property.computed);
-      const inner = this.#readMember(part, name, property);
-      if (inner !== undefined) this.followBinding(property.value, inner, scope);
+      const name = getName(property.key, property.computed);
+      const inner = readMember(part, name, property);
+      if (inner !== undefined) followBinding(property.value, inner, scope);
     }
   }
 
-  #getName(key: AnyNode, isComputed: boolean): string | undefined {
+  function getName(key: AnyNode, isComputed: boolean): string | undefined {
     if (!isComputed && key.type === "Identifier") return key.name;
-    const found = this.#fn.evaluate(key);
+    const found = fn.evaluate(key);
     return found.isKnown && typeof found.value === "string" ? found.value : undefined;
   }
 
-  #readMember(part: Part, name: string | undefined, node: AnyNode): Part | undefined {
+  function readMember(part: Part, name: string | undefined, node: AnyNode): Part | undefined {
     const member = name === undefined ? "unknown" : getMember(part, name);
-    if (member === "unknown") this.#lose(node);
+    if (member === "unknown") lose(node);
     else if (member !== "irrelevant" && "source" in member) {
-      this.reads.push({ source: member.source, place: this.#getPlace(node) });
+      reads.push({ source: member.source, place: getPlace(node) });
     } else if (member !== "irrelevant") return member.part;
     return undefined;
   }
 
-  #followName(declaration: Identifier, part: Part, scope: AnyNode): void {
-    if (this.#followed.has(declaration)) return;
-    this.#followed.add(declaration);
+  function followName(declaration: Identifier, part: Part, scope: AnyNode): void {
+    if (followed.has(declaration)) return;
+    followed.add(declaration);
     const { name } = declaration;
     visitNodes(scope, (node) => {
       // a parameter of the name hides that of the code around it
       const isHidden = isFunction(node) && node.params.some((each) => bindsName(each, name));
       if (node !== scope && isHidden) return false;
       if (node.type !== "Identifier" || node.name !== name || node === declaration) return true;
-      if (this.#isValue(node)) this.#followUse(node, part);
+      if (isValue(node)) followUse(node, part);
       return false;
     });
   }
 
   /** Checks whether an identifier is a value and not the name of a member or a declaration. */
-  #isValue(node: AnyNode): boolean {
-    const parent = this.#fn.syntax.getParent(node);
+  function isValue(node: AnyNode): boolean {
+    const parent = fn.syntax.getParent(node);
     if (parent === undefined || !isReference(node, parent)) return false;
     if (parent.type === "Property") {
       return parent.value === node &&
-        this.#fn.syntax.getParent(parent)?.type !== "ObjectPattern";
+        fn.syntax.getParent(parent)?.type !== "ObjectPattern";
     }
     if (parent.type === "VariableDeclarator") return parent.init === node;
     if (parent.type === "AssignmentPattern") return parent.right === node;
     return parent.type !== "RestElement" && !(isFunction(parent) && parent.body !== node);
   }
 
-  #followUse(node: AnyNode, part: Part): void {
-    const parent = this.#fn.syntax.getParent(node)!;
+  function followUse(node: AnyNode, part: Part): void {
+    const parent = fn.syntax.getParent(node)!;
     switch (parent.type) {
       case "ChainExpression":
-        return this.#followUse(parent, part);
+        return followUse(parent, part);
       case "MemberExpression": {
         if (parent.object !== node) break;
-        const name = this.#getName(parent.property, parent.computed);
-        const inner = this.#readMember(part, name, parent);
-        if (inner !== undefined) this.#followUse(parent, inner);
+        const name = getName(parent.property, parent.computed);
+        const inner = readMember(part, name, parent);
+        if (inner !== undefined) followUse(parent, inner);
         return;
       }
       case "VariableDeclarator":
-        return this.followBinding(parent.id, part, this.#getScope(parent));
+        return followBinding(parent.id, part, getScope(parent));
       case "BinaryExpression":
         if (parent.operator === "in" && parent.right === node) {
-          return void this.#readMember(part, this.#getName(parent.left, true), parent);
+          return void readMember(part, getName(parent.left, true), parent);
         }
         break;
       case "CallExpression":
-        if (parent.callee !== node) return this.#followArgument(parent, node, part);
+        if (parent.callee !== node) return followArgument(parent, node, part);
     }
-    if (!isPresenceCheck(node, parent)) this.#lose(node);
+    if (!isPresenceCheck(node, parent)) lose(node);
   }
 
-  #getScope(node: AnyNode): AnyNode {
+  function getScope(node: AnyNode): AnyNode {
     let at = node;
-    while (!isFunction(at) && at.type !== "Program") at = this.#fn.syntax.getParent(at)!;
+    while (!isFunction(at) && at.type !== "Program") at = fn.syntax.getParent(at)!;
     return at;
   }
 
-  #followArgument(call: CallExpression, node: AnyNode, part: Part): void {
+  function followArgument(call: CallExpression, node: AnyNode, part: Part): void {
     const { callee, arguments: args } = call;
     const position = args.findIndex((each) => each === node);
-    if (part === "event" && this.#fn.syntax.findExport(callee)?.name === "getHeader") {
-      const name = args[1] && this.#getName(args[1], true);
-      return void this.#readMember("headers", name, call);
+    if (part === "event" && fn.syntax.findExport(callee)?.name === "getHeader") {
+      const name = args[1] && getName(args[1], true);
+      return void readMember("headers", name, call);
     }
-    const called = this.findFunction(callee);
+    const called = findFunction(callee);
     const parameter = called?.params[position];
     const isPlain = parameter !== undefined && parameter.type !== "RestElement" &&
       !args.slice(0, position).some(({ type }) => type === "SpreadElement");
-    if (isPlain) this.followBinding(parameter, part, called!);
-    else this.#lose(call);
+    if (isPlain) followBinding(parameter, part, called!);
+    else lose(call);
   }
 }
 

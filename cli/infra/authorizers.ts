@@ -122,12 +122,6 @@ const DEFAULT_TTL_SECONDS = 300;
 const SOURCE =
   /^(?:method\.request\.(?:header|querystring)\.[^\s,]+|context\.[A-Za-z.]+|stageVariables\.\w+)$/;
 
-/** Errors and warnings about identity sources. */
-interface IdentityProblems {
-  readonly errors: readonly Problem[];
-  readonly warnings: readonly Problem[];
-}
-
 /**
  * Checks that the identity sources contain everything that the authorizer reads. Otherwise API
  * Gateway would reuse a cached decision for a request with a different header or query parameter.
@@ -137,7 +131,7 @@ interface IdentityProblems {
 function checkIdentitySources(
   { fn, admitsAnonymous }: AuthorizerPlan,
   settings: ApiInfra,
-): IdentityProblems {
+): Pick<Authorizers, "errors" | "warnings"> {
   const { identitySources, authorizerTtlSeconds = DEFAULT_TTL_SECONDS } = settings;
   const errors: Problem[] = [];
   const warnings: Problem[] = [];

@@ -16,6 +16,8 @@ import {
   FLAG,
   isObject,
   isText,
+  listOf,
+  matching,
   NUMBER,
   oneOf,
   range,
@@ -29,10 +31,10 @@ import {
 } from "../config/setting_rules.ts";
 
 /** Names that become parts of Terraform names and of names in AWS. */
-const NAME: Rule = [
+const NAME = matching(
   "lower-case letters, digits and single hyphens, at most 40",
-  (value) => /^(?=.{1,40}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(String(value)),
-];
+  /^(?=.{1,40}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/,
+);
 
 const STAGE_NAME: Rule = [
   'lower-case letters, digits and single hyphens, at most 20, or "*"',
@@ -50,15 +52,12 @@ const PUSH_PLATFORM: Rule = [
   },
 ];
 
-const ORIGINS: Rule = [
+const ORIGINS = listOf(
   'a list of origins: "https://app.example.com", or { variable: "WEB_ORIGIN" }',
-  (value) =>
-    Array.isArray(value) &&
-    value.every((origin) =>
-      isText(origin) ||
-      isObject(origin) && isText(origin.variable) && Object.keys(origin).length === 1
-    ),
-];
+  (origin) =>
+    isText(origin) ||
+    isObject(origin) && isText(origin.variable) && Object.keys(origin).length === 1,
+);
 
 /** The rules of settings with named entries. */
 const TABLES = {
@@ -96,6 +95,8 @@ const TABLES = {
   },
 } as const satisfies Partial<Record<keyof InfraSettings, TableRules>>;
 
+const [, isHeader] = matching("a name of a header", /^[A-Za-z0-9-]+$/);
+
 /** The rules of the other groups of settings. */
 const GROUPS = {
   api: {
@@ -118,10 +119,10 @@ const GROUPS = {
   },
   mail: {
     // it becomes a part of expressions
-    identity: [
+    identity: matching(
       "a domain or an address",
-      (value) => /^(?:[\w.+-]{1,64}@)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(String(value)),
-    ],
+      /^(?:[\w.+-]{1,64}@)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/,
+    ),
   },
   jobs: { oldestJobSeconds: NUMBER },
   state: { bucket: TEXT, region: TEXT, kmsKeyId: TEXT },
@@ -129,12 +130,7 @@ const GROUPS = {
   cdn: {
     buckets: ["an object", isObject],
     cacheMaxSeconds: range(1, 31_536_000),
-    originHeaders: [
-      "at most three names of headers",
-      (value) =>
-        Array.isArray(value) && value.length <= 3 &&
-        value.every((header) => /^[A-Za-z0-9-]+$/.test(header)),
-    ],
+    originHeaders: listOf("at most three names of headers", isHeader, 0, 3),
     priceClass: oneOf("PriceClass_100", "PriceClass_200", "PriceClass_All"),
   },
 } as const satisfies Partial<Record<keyof InfraSettings, Rules>>;
@@ -261,10 +257,7 @@ function checkApi(api: NonNullable<InfraSettings["api"]>): string[] {
 
 function checkCdn({ buckets = {} }: CdnInfra, functions: readonly CheckedFunction[]): string[] {
   const errors = checkTable("infra.cdn.buckets", buckets, {
-    name: [
-      'a path pattern such as "/assets/*"',
-      (pattern) => /^\/[\w.$/~"'@:+*?-]+$/.test(String(pattern)) && pattern !== "/*",
-    ],
+    name: matching('a path pattern such as "/assets/*"', /^\/(?!\*$)[\w.$/~"'@:+*?-]+$/),
     entry: BUCKET_NAME,
   });
   if (!functions.some(({ kind, settings }) => kind === "api" && settings?.url === undefined)) {

@@ -129,75 +129,51 @@ export interface Environments {
 export function planEnvironments(
   functions: readonly InfraFunction[],
   settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">,
-  names: ResourceNames,
+  resourceNames: ResourceNames,
   loginVariable?: string,
 ): Environments {
-  return new EnvironmentPlanner(functions, settings, names, loginVariable).plan();
-}
-
-class EnvironmentPlanner {
-  readonly #functions: readonly InfraFunction[];
-  readonly #settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">;
-  readonly #names: ResourceNames;
-  readonly #accesses: ReadonlyMap<InfraFunction, DatabaseAccess>;
-  readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
-  readonly #terraformNames: ReadonlyMap<string, string>;
-  readonly #errors: Problem[] = [];
-  readonly #wanted = new Map<string, WantedVariable>();
-  readonly #sources = new Map<string, PlannedSource>();
-  readonly #logins: PlannedSource[] = [];
-
-  constructor(
-    functions: readonly InfraFunction[],
-    settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">,
-    names: ResourceNames,
-    loginVariable?: string,
-  ) {
-    this.#functions = functions;
-    this.#settings = settings;
-    this.#names = names;
-    this.#accesses = new Map(
-      functions.map((fn) => [fn, planDatabaseAccess(fn, settings.database, loginVariable)]),
-    );
-    this.#reads = new Map(
-      functions.map((fn) => [fn, listReads(fn, this.#accesses.get(fn)!.required)]),
-    );
-    this.#terraformNames = nameVariables([
-      ...this.#listRead(),
-      ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
-    ]);
-  }
-
-  plan(): Environments {
-    const byFunction = new Map(this.#functions.map((fn) => [fn.name, this.#planFunction(fn)]));
-    const read = this.#listRead();
-    const shared = Object.keys(this.#settings.environment ?? {});
-    this.#checkOrigins();
-    return {
-      byFunction,
-      errors: this.#errors,
-      terraformNames: this.#terraformNames,
-      unread: shared.filter((name) => !read.has(name)).sort(),
-      sources: [...this.#sources.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
-      logins: this.#logins,
-      sharedLogins: this.#listSharedLogins(),
-      variables: [...this.#listWanted(), ...listDatabaseVariables(this.#accesses.values())],
-      warnings: this.#functions.flatMap((fn) => {
-        const { warning } = this.#accesses.get(fn)!;
-        return warning === undefined
-          ? []
-          : [{ message: `${fn.name} ${warning}`, functionName: fn.name }];
-      }),
-    };
-  }
+  const errors: Problem[] = [];
+  const wanted = new Map<string, WantedVariable>();
+  const sourcesByName = new Map<string, PlannedSource>();
+  const logins: PlannedSource[] = [];
+  const accesses = new Map(
+    functions.map((fn) => [fn, planDatabaseAccess(fn, settings.database, loginVariable)]),
+  );
+  const readsByFunction = new Map(
+    functions.map((fn) => [fn, listReads(fn, accesses.get(fn)!.required)]),
+  );
+  const read = new Set([...readsByFunction.values()].flatMap((reads) => [...reads.keys()]));
+  const terraformNames = nameVariables([
+    ...read,
+    ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
+  ]);
+  const byFunction = new Map(functions.map((fn) => [fn.name, planFunction(fn)]));
+  const shared = Object.keys(settings.environment ?? {});
+  checkOrigins();
+  return {
+    byFunction,
+    errors,
+    terraformNames,
+    unread: shared.filter((name) => !read.has(name)).sort(),
+    sources: [...sourcesByName.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
+    logins,
+    sharedLogins: listSharedLogins(),
+    variables: [...listWanted(), ...listDatabaseVariables(accesses.values())],
+    warnings: functions.flatMap((fn) => {
+      const { warning } = accesses.get(fn)!;
+      return warning === undefined
+        ? []
+        : [{ message: `${fn.name} ${warning}`, functionName: fn.name }];
+    }),
+  };
 
   /** Checks that origins of buckets name environment variables that stages set. */
-  #checkOrigins(): void {
-    const { buckets = {} } = this.#settings;
+  function checkOrigins(): void {
+    const { buckets = {} } = settings;
     for (const [bucket, { corsAllowedOrigins = [] }] of Object.entries(buckets)) {
       for (const origin of corsAllowedOrigins) {
-        if (typeof origin === "string" || this.#wanted.has(origin.variable)) continue;
-        this.#errors.push({
+        if (typeof origin === "string" || wanted.has(origin.variable)) continue;
+        errors.push({
           message:
             `infra.buckets.${bucket}.corsAllowedOrigins has the variable ${origin.variable}, ` +
             "which stages do not set: read it in a function, and set " +
@@ -207,31 +183,27 @@ class EnvironmentPlanner {
     }
   }
 
-  #listSharedLogins(): string[] {
-    const own = new Set(this.#logins.map(({ owner }) => owner));
-    return this.#functions.filter((fn) => {
-      const { kind, policies } = this.#accesses.get(fn)!;
+  function listSharedLogins(): string[] {
+    const own = new Set(logins.map(({ owner }) => owner));
+    return functions.filter((fn) => {
+      const { kind, policies } = accesses.get(fn)!;
       return (kind === "postgres" || kind === "data-api") && fn.usesDatabase &&
         !(IAM_POLICY in policies) && !own.has(fn.name);
     }).map(({ name }) => name);
   }
 
-  #listRead(): Set<string> {
-    return new Set([...this.#reads.values()].flatMap((reads) => [...reads.keys()]));
-  }
-
-  #planFunction(fn: InfraFunction): FunctionEnvironment {
-    const reads = this.#reads.get(fn)!;
-    const access = this.#accesses.get(fn)!;
+  function planFunction(fn: InfraFunction): FunctionEnvironment {
+    const reads = readsByFunction.get(fn)!;
+    const access = accesses.get(fn)!;
     const values: Record<string, HclValue> = {};
     const policies: Record<string, Expression> = { ...access.policies };
     const names = new Set([...reads.keys(), ...Object.keys(fn.settings.environment ?? {})]);
     const sources: PlannedSource[] = [];
     for (const name of [...names].sort()) {
-      const found = this.#planVariable(fn, name, access);
+      const found = planVariable(fn, name, access);
       if (found === undefined) continue;
       if ("service" in found) {
-        const source = name === access.loginVariable ? this.#chooseLogin(fn, found) : found;
+        const source = name === access.loginVariable ? chooseLogin(fn, found) : found;
         values[name + SOURCE_SUFFIX] = renderSourceValue(source);
         sources.push(source);
         continue;
@@ -242,7 +214,7 @@ class EnvironmentPlanner {
     const { iamUserVariable } = access;
     const user = iamUserVariable && values[iamUserVariable];
     if (user !== undefined) policies[IAM_POLICY] = renderIamPolicy(user);
-    if (fn.sendsBySes) this.#addMailPolicy(fn, policies);
+    if (fn.sendsBySes) addMailPolicy(fn, policies);
     if (runsInsertedJobs(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
     if (sources.length > 0) policies[SOURCES_POLICY] = renderSourcePolicy(sources);
     const { kind, isInNetwork } = access;
@@ -250,7 +222,7 @@ class EnvironmentPlanner {
   }
 
   /** Returns the function's own address. A secret that others manage remains what it is. */
-  #chooseLogin({ id, name }: InfraFunction, shared: PlannedSource): PlannedSource {
+  function chooseLogin({ id, name }: InfraFunction, shared: PlannedSource): PlannedSource {
     if (shared.existing !== undefined) return shared;
     const own = {
       ...shared,
@@ -259,13 +231,13 @@ class EnvironmentPlanner {
       owner: name,
       users: [name],
     };
-    this.#logins.push(own);
+    logins.push(own);
     return own;
   }
 
-  #addMailPolicy(fn: InfraFunction, policies: Record<string, Expression>): void {
-    if (this.#settings.mail?.identity === undefined) {
-      this.#fail(
+  function addMailPolicy(fn: InfraFunction, policies: Record<string, Expression>): void {
+    if (settings.mail?.identity === undefined) {
+      fail(
         fn,
         `${fn.name} sends mails through Amazon SES: add infra.mail = { identity: "example.com" }, ` +
           `the domain or the address that they are sent from`,
@@ -275,56 +247,52 @@ class EnvironmentPlanner {
   }
 
   /** Returns the value of a variable; `undefined` if it is left out, or after an error. */
-  #planVariable(
+  function planVariable(
     fn: InfraFunction,
     name: string,
     access: DatabaseAccess,
   ): ResourceReference | PlannedSource | undefined {
-    const given = findGiven(name, fn, this.#settings.environment ?? {}, this.#functions);
+    const given = findGiven(name, fn, settings.environment ?? {}, functions);
     if (isProvided(name)) {
-      return given && this.#fail(fn, `${name} is set by Lambda and cannot be configured`);
+      return given && fail(fn, `${name} is set by Lambda and cannot be configured`);
     }
-    if (given !== undefined) return this.#planGiven(fn, name, given);
+    if (given !== undefined) return planGiven(fn, name, given);
     if (name === CONFIGURATION_SET_VARIABLE && fn.sendsBySes) {
       return { value: expression(CONFIGURATION_SET) };
     }
     const known = access.values.get(name);
     if (known !== undefined) return { value: known };
-    const read = this.#reads.get(fn)!.get(name);
+    const read = readsByFunction.get(fn)!.get(name);
     if (read?.isRequired !== true) return undefined;
     if (!/^[A-Za-z]\w*$/.test(name)) {
-      return this.#fail(fn, `${name} is not a valid name of a Lambda environment variable`);
+      return fail(fn, `${name} is not a valid name of a Lambda environment variable`);
     }
     const isSecret = read.isSecret || SECRET_NAME.test(name);
-    return isSecret && this.#isLoadedAnywhere(name)
-      ? this.#addSource(fn, name, { service: "secretsmanager", isSecret }, name)
-      : this.#addVariable(fn, name, isSecret);
-  }
-
-  /** Returns true if a function that reads the variable loads sources. */
-  #isLoadedAnywhere(name: string): boolean {
-    return this.#functions.some((fn) => this.#canLoad(fn, name));
+    return isSecret && functions.some((each) => canLoad(each, name))
+      ? addSource(fn, name, { service: "secretsmanager", isSecret }, name)
+      : addVariable(fn, name, isSecret);
   }
 
   /** Returns true if the code of a function declares that the value can be any random text. */
-  #isDeclaredRandom(name: string): boolean {
-    return [...this.#reads.values()].some((reads) => reads.get(name)?.isGenerated === true);
+  function isDeclaredRandom(name: string): boolean {
+    return [...readsByFunction.values()].some((reads) => reads.get(name)?.isGenerated === true);
   }
 
-  #canLoad(fn: InfraFunction, name: string): boolean {
-    const read = this.#reads.get(fn)!.get(name);
+  /** Returns true for a function that reads the variable and loads sources. */
+  function canLoad(fn: InfraFunction, name: string): boolean {
+    const read = readsByFunction.get(fn)!.get(name);
     return read !== undefined && (fn.loadsSources || read.isLoaded);
   }
 
-  #addSource(
+  function addSource(
     fn: InfraFunction,
     name: string,
     source: VariableSource,
     path: string,
   ): PlannedSource | undefined {
-    const read = this.#reads.get(fn)!.get(name);
-    if (read !== undefined && !this.#canLoad(fn, name)) {
-      return this.#fail(
+    const read = readsByFunction.get(fn)!.get(name);
+    if (read !== undefined && !canLoad(fn, name)) {
+      return fail(
         fn,
         `${name} is read from ${source.service === "ssm" ? "SSM" : "AWS Secrets Manager"}, but ` +
           `${fn.name} does not load it: write await loadSources() at the start of ` +
@@ -333,13 +301,13 @@ class EnvironmentPlanner {
           } (import { loadSources } from "@trellis/fn/env")`,
       );
     }
-    const known = this.#sources.get(name);
+    const known = sourcesByName.get(name);
     const planned: PlannedSource = {
       ...source,
       isGenerated: source.existing === undefined && source.isSecret &&
-        (source.isGenerated === true || OWN_SECRETS.includes(name) || this.#isDeclaredRandom(name)),
+        (source.isGenerated === true || OWN_SECRETS.includes(name) || isDeclaredRandom(name)),
       variable: name,
-      id: this.#terraformNames.get(name)!,
+      id: terraformNames.get(name)!,
       users: [...known?.users ?? [], fn.name],
     };
     const isManaged = source.existing === undefined && known?.existing === undefined;
@@ -347,59 +315,59 @@ class EnvironmentPlanner {
       known !== undefined && isManaged &&
       (known.kmsKeyArn !== source.kmsKeyArn || known.service !== source.service)
     ) {
-      return this.#fail(
+      return fail(
         fn,
         `${path} differs from the setting of ${known.users[0]}: use one for both`,
       );
     }
     // an existing source of one function does not replace the stage's source for others
     if (known === undefined || known.existing !== undefined || isManaged) {
-      this.#sources.set(name, planned);
+      sourcesByName.set(name, planned);
     }
     return planned;
   }
 
-  #planGiven(
+  function planGiven(
     fn: InfraFunction,
     name: string,
     { value, path }: GivenValue,
   ): ResourceReference | PlannedSource | undefined {
-    const { bucketUses } = this.#reads.get(fn)!.get(name) ?? {};
-    const reference = toReference(value, path, this.#names, bucketUses);
-    if (typeof reference === "string") return this.#fail(fn, reference);
-    const isDeclared = this.#reads.get(fn)!.get(name)?.isSecret === true;
+    const { bucketUses } = readsByFunction.get(fn)!.get(name) ?? {};
+    const reference = toReference(value, path, resourceNames, bucketUses);
+    if (typeof reference === "string") return fail(fn, reference);
+    const isDeclared = readsByFunction.get(fn)!.get(name)?.isSecret === true;
     if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(value)) {
-      return this.#fail(
+      return fail(
         fn,
         `${path} contains a secret in plain text: use { ` +
           `secret: true } and put the value with trellis secrets set`,
       );
     }
-    if ("source" in reference) return this.#addSource(fn, name, reference.source, path);
+    if ("source" in reference) return addSource(fn, name, reference.source, path);
     if (!("variable" in reference)) return reference;
     const isSecret = isDeclared || SECRET_NAME.test(name) || reference.isSecret;
-    return this.#addVariable(fn, name, isSecret, reference.fallback);
+    return addVariable(fn, name, isSecret, reference.fallback);
   }
 
-  #addVariable(
+  function addVariable(
     fn: InfraFunction,
     name: string,
     isSecret: boolean,
     fallback?: string,
   ): ResourceReference {
-    const known = this.#wanted.get(name);
-    this.#wanted.set(name, {
+    const known = wanted.get(name);
+    wanted.set(name, {
       isSecret: isSecret || known?.isSecret === true,
       default: fallback ?? known?.default,
       users: [...known?.users ?? [], fn.name],
     });
-    return { value: expression(`var.${this.#terraformNames.get(name)}`) };
+    return { value: expression(`var.${terraformNames.get(name)}`) };
   }
 
-  #listWanted(): TerraformVariable[] {
-    return [...this.#wanted].map(([name, { isSecret, default: fallback, users }]) => ({
+  function listWanted(): TerraformVariable[] {
+    return [...wanted].map(([name, { isSecret, default: fallback, users }]) => ({
       ...createTextVariable(
-        this.#terraformNames.get(name)!,
+        terraformNames.get(name)!,
         `${name} of ${summarizeList([...users].sort(), MANY)}.`,
       ),
       default: fallback,
@@ -407,8 +375,8 @@ class EnvironmentPlanner {
     }));
   }
 
-  #fail({ name }: InfraFunction, message: string): undefined {
-    this.#errors.push({ message, functionName: name });
+  function fail({ name }: InfraFunction, message: string): undefined {
+    errors.push({ message, functionName: name });
   }
 }
 

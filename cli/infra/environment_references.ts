@@ -62,45 +62,37 @@ export function toReference(
       Object.keys(REFERENCES).join(" }, { ")
     } }, got ${JSON.stringify(given)}`;
   }
-  const { allowed = [] } = REFERENCES[kind];
-  const unknownKey = keys.find((key) =>
-    key !== kind && !(allowed as readonly string[]).includes(key)
-  );
+  const unknownKey = keys.find((key) => key !== kind && !OTHER_KEYS[kind]?.includes(key));
   if (unknownKey !== undefined) {
     return `${place}: remove ${unknownKey}, which ${kind} does not support`;
   }
-  return REFERENCES[kind].refer(value, place, names, bucketUses);
+  return REFERENCES[kind](value, place, names, bucketUses);
 }
 
 /** Name of the policy of functions that use the table of idempotency records. */
 export const IDEMPOTENCY_POLICY = "idempotency";
 
-interface ReferenceKind {
-  /** Other keys that are allowed. */
-  readonly allowed?: readonly string[];
-  refer(
-    given: Readonly<Record<string, unknown>>,
-    place: string,
-    names: ResourceNames,
-    bucketUses?: readonly BucketUse[],
-  ): Reference | string;
-}
+/** Converts the values of one kind. */
+type Refer = (
+  given: Readonly<Record<string, unknown>>,
+  place: string,
+  names: ResourceNames,
+  bucketUses?: readonly BucketUse[],
+) => Reference | string;
 
-function toModule(kind: "queue" | "topic" | "bus", output: string, policy: string): ReferenceKind {
-  return {
-    refer(given, place, names): Reference | string {
-      const name = String(given[kind]);
-      const id = names[kind].get(name);
-      if (id === undefined) return missing(kind, name, place, names[kind]);
-      const module = `module.${kind}_${id}`;
-      return {
-        value: expression(`${module}.${output}`),
-        policy: [
-          `${policy}-${kind}-${name}`,
-          expression(`${module}.${policy.replaceAll("-", "_")}_policy_json`),
-        ],
-      };
-    },
+function toModule(kind: "queue" | "topic" | "bus", output: string, policy: string): Refer {
+  return (given, place, names) => {
+    const name = String(given[kind]);
+    const id = names[kind].get(name);
+    if (id === undefined) return missing(kind, name, place, names[kind]);
+    const module = `module.${kind}_${id}`;
+    return {
+      value: expression(`${module}.${output}`),
+      policy: [
+        `${policy}-${kind}-${name}`,
+        expression(`${module}.${policy.replaceAll("-", "_")}_policy_json`),
+      ],
+    };
   };
 }
 
@@ -157,84 +149,78 @@ function renderBucketStatements(
   ];
 }
 
-const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
+const REFERENCES: Readonly<Record<string, Refer>> = {
   queue: toModule("queue", "queue_url", "send"),
   topic: toModule("topic", "topic_arn", "publish"),
   bus: toModule("bus", "bus_name", "put-events"),
-  bucket: {
-    allowed: ["access"],
-    refer(given, place, names, bucketUses): Reference | string {
-      const name = String(given.bucket);
-      const id = names.bucket.get(name);
-      if (id === undefined) return missing("bucket", name, place, names.bucket);
-      const uses = readBucketUses(given.access, place, bucketUses);
-      if (typeof uses === "string") return uses;
-      const value = expression(`module.bucket_${id}.bucket_id`);
-      const actions = given.access === undefined ? UPLOAD_ACTIONS : OBJECT_ACTIONS;
-      const statements = renderBucketStatements(`module.bucket_${id}.bucket_arn`, uses, actions);
-      return statements.length === 0
-        ? { value }
-        : { value, policy: [`bucket-${name}`, renderPolicy(...statements)] };
-    },
+  bucket(given, place, names, bucketUses) {
+    const name = String(given.bucket);
+    const id = names.bucket.get(name);
+    if (id === undefined) return missing("bucket", name, place, names.bucket);
+    const uses = readBucketUses(given.access, place, bucketUses);
+    if (typeof uses === "string") return uses;
+    const value = expression(`module.bucket_${id}.bucket_id`);
+    const actions = given.access === undefined ? UPLOAD_ACTIONS : OBJECT_ACTIONS;
+    const statements = renderBucketStatements(`module.bucket_${id}.bucket_arn`, uses, actions);
+    return statements.length === 0
+      ? { value }
+      : { value, policy: [`bucket-${name}`, renderPolicy(...statements)] };
   },
-  push: {
-    refer(given, place, names): Reference | string {
-      const name = String(given.push);
-      const id = names.push.get(name);
-      if (id === undefined) {
-        return `${place} refers to the push platform ${name}, which is not in infra.pushPlatforms`;
-      }
-      return {
-        value: expression(`aws_sns_platform_application.${id}.arn`),
-        policy: [`push-${name}`, expression(`local.push_policies["${id}"]`)],
-      };
-    },
+  push(given, place, names) {
+    const name = String(given.push);
+    const id = names.push.get(name);
+    if (id === undefined) {
+      return `${place} refers to the push platform ${name}, which is not in infra.pushPlatforms`;
+    }
+    return {
+      value: expression(`aws_sns_platform_application.${id}.arn`),
+      policy: [`push-${name}`, expression(`local.push_policies["${id}"]`)],
+    };
   },
-  websocket: {
-    refer(_, place, { hasWebSocket }): Reference | string {
-      if (!hasWebSocket) {
-        return `${place} refers to the WebSocket API, but websocket/ contains no function`;
-      }
-      return {
-        // not management_endpoint: it depends on the routes, whose functions may read this variable
-        value: expression(
-          `"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`,
-        ),
-        policy: [
-          "manage-connections",
-          expression("module.websocket.manage_connections_policy_json"),
-        ],
-      };
-    },
+  websocket(_, place, { hasWebSocket }) {
+    if (!hasWebSocket) {
+      return `${place} refers to the WebSocket API, but websocket/ contains no function`;
+    }
+    return {
+      // not management_endpoint: it depends on the routes, whose functions may read this variable
+      value: expression(
+        `"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`,
+      ),
+      policy: [
+        "manage-connections",
+        expression("module.websocket.manage_connections_policy_json"),
+      ],
+    };
   },
-  api: {
-    refer({ api }, place, { hasApi }): Reference | string {
-      if (!hasApi) return `${place} refers to the REST API, but api/ contains no function`;
-      if (api === true) return { value: expression("module.api.base_url") };
-      return typeof api === "string" && /^\/[\w./~-]*$/.test(api)
-        ? { value: expression(`"\${module.api.base_url}${api.replace(/\/$/, "")}"`) }
-        : `${place}.api must be true, or a path that begins with a slash`;
-    },
+  api({ api }, place, { hasApi }) {
+    if (!hasApi) return `${place} refers to the REST API, but api/ contains no function`;
+    if (api === true) return { value: expression("module.api.base_url") };
+    return typeof api === "string" && /^\/[\w./~-]*$/.test(api)
+      ? { value: expression(`"\${module.api.base_url}${api.replace(/\/$/, "")}"`) }
+      : `${place}.api must be true, or a path that begins with a slash`;
   },
-  idempotency: {
-    refer: () => ({
-      value: expression("module.idempotency.table_name"),
-      policy: [IDEMPOTENCY_POLICY, expression("module.idempotency.policy_json")],
-    }),
+  idempotency: () => ({
+    value: expression("module.idempotency.table_name"),
+    policy: [IDEMPOTENCY_POLICY, expression("module.idempotency.policy_json")],
+  }),
+  secret: toSecret,
+  parameter: toParameter,
+  variable({ default: fallback, secret = false }, place) {
+    if (fallback !== undefined && typeof fallback !== "string") {
+      return `${place}.default must be a string`;
+    }
+    if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
+    if (secret && fallback !== undefined) return `${place} is secret: remove its default`;
+    return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
   },
-  secret: { allowed: ["field", "generate", "kmsKeyArn"], refer: toSecret },
-  parameter: { allowed: ["secret", "kmsKeyArn"], refer: toParameter },
-  variable: {
-    allowed: ["default", "secret"],
-    refer({ default: fallback, secret = false }, place): Reference | string {
-      if (fallback !== undefined && typeof fallback !== "string") {
-        return `${place}.default must be a string`;
-      }
-      if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
-      if (secret && fallback !== undefined) return `${place} is secret: remove its default`;
-      return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
-    },
-  },
+};
+
+/** What is allowed beside the key of a kind. */
+const OTHER_KEYS: Readonly<Record<string, readonly string[] | undefined>> = {
+  bucket: ["access"],
+  secret: ["field", "generate", "kmsKeyArn"],
+  parameter: ["secret", "kmsKeyArn"],
+  variable: ["default", "secret"],
 };
 
 const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;

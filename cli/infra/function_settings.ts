@@ -9,6 +9,8 @@ import {
   FLAG,
   isObject,
   isText,
+  listOf,
+  matching,
   oneOf,
   RESOURCE_NAME,
   type Rule,
@@ -22,6 +24,8 @@ type Setting = readonly [kinds: readonly FunctionKind[], ...Rule];
 /** The kinds whose records have an order: without a destination, one is lost after its last attempt. */
 export const STREAMS: readonly FunctionKind[] = ["stream", "table-stream", "kafka"];
 
+const [, isEvent] = matching("an event", /^s3:\w+:/);
+
 const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
   queue: [["queue"], ...RESOURCE_NAME],
   batchSize: [["queue", ...STREAMS], ...whole(1, 10_000)],
@@ -29,9 +33,12 @@ const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
   maximumConcurrency: [["queue"], ...whole(2, 1000)],
   filters: [
     ["queue", ...STREAMS],
-    'a list of 1 to 10 patterns such as [{ body: { kind: ["order"] } }]',
-    (value) =>
-      Array.isArray(value) && value.length > 0 && value.length <= 10 && value.every(isPattern),
+    ...listOf(
+      'a list of 1 to 10 patterns such as [{ body: { kind: ["order"] } }]',
+      isPattern,
+      1,
+      10,
+    ),
   ],
   source: [STREAMS, 'an ARN, or { reference: "aws_kinesis_stream.orders.arn" }', isSource],
   kafka: [
@@ -55,18 +62,14 @@ const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
   bus: [["event"], ...RESOURCE_NAME],
   schedule: [
     ["schedule"],
-    '"rate(5 minutes)", "cron(0 3 * * ? *)" or "at(2030-01-31T12:00:00)"',
-    (value) => /^(?:rate|cron|at)\(.+\)$/.test(String(value)),
+    ...matching(
+      '"rate(5 minutes)", "cron(0 3 * * ? *)" or "at(2030-01-31T12:00:00)"',
+      /^(?:rate|cron|at)\(.+\)$/,
+    ),
   ],
   timezone: [["schedule"], 'a time zone such as "Europe/Berlin"', isText],
   bucket: [["storage"], ...BUCKET_NAME],
-  events: [
-    ["storage"],
-    'a list such as ["s3:ObjectCreated:*"]',
-    (value) =>
-      Array.isArray(value) && value.length > 0 &&
-      value.every((each) => /^s3:\w+:/.test(String(each))),
-  ],
+  events: [["storage"], ...listOf('a list such as ["s3:ObjectCreated:*"]', isEvent, 1)],
   provisionedConcurrency: [["api"], ...whole(0, 1000)],
   prefix: [["storage"], ...TEXT],
   suffix: [["storage"], ...TEXT],

@@ -31,14 +31,12 @@ export function renderHttpApi(plan: ResourcePlan): HclBlock {
         : { identity_sources: sources, ttl_seconds: api.authorizerTtlSeconds },
     },
     routes: Object.fromEntries([
-      ...routes.map((fn) => [getRouteKey(fn), toRoute(fn, getAuthorization(fn, authorizer))]),
+      ...routes.map((
+        fn,
+      ) => [`${fn.method} ${fn.path}`, toRoute(fn, getAuthorization(fn, authorizer))]),
       ...preflights.map(([path, fn]) => [`OPTIONS ${path}`, toRoute(fn, OPEN)]),
     ]),
   });
-}
-
-function getRouteKey({ method, path }: InfraFunction): string {
-  return `${method} ${path}`;
 }
 
 function getAuthorization(fn: InfraFunction, authorizer: unknown): string {

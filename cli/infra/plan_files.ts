@@ -9,36 +9,26 @@ import { findFunctionFiles } from "../discovery/function_files.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
 import { checkSettings } from "./check_settings.ts";
-import {
-  type InfraFunction,
-  listRoutes,
-  type Problem,
-  type TerraformVariable,
-} from "./infra_plan.ts";
+import { type InfraFunction, listRoutes, type Problem } from "./infra_plan.ts";
 import { COPIES, findOwnModules, type ModuleSources, planModuleSources } from "./module_sources.ts";
 import { resolveModulesPath } from "./modules_path.ts";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 import { readProjectName } from "./project_name.ts";
 import { type FunctionSources, readFunctions } from "./read_functions.ts";
-import { FIRST_LINE, MARKER, renderInfra } from "./render_infra.ts";
+import { FIRST_LINE, MARKER, type RenderedInfra, renderInfra } from "./render_infra.ts";
 import type { PlannedSource } from "./sources.ts";
 import { relative } from "node:path/posix";
 import { snakeCase } from "../discovery/snake_case.ts";
 
 /** The files to write, and everything that was found. */
-export interface FilePlan {
+export interface FilePlan extends Pick<RenderedInfra, "variables" | "logins" | "sharedLogins"> {
   readonly sources: FunctionSources;
   readonly config: ResolvedConfig;
   readonly projectName: string;
   /** Absolute path of the folder of the files. */
   readonly folder: string;
-  readonly variables: readonly TerraformVariable[];
   /** Secrets and parameters that the functions read. */
   readonly secrets: readonly PlannedSource[];
-  /** The addresses with which single functions sign in to the database. */
-  readonly logins: readonly PlannedSource[];
-  /** Functions that sign in to the database with the login of others. */
-  readonly sharedLogins: readonly string[];
   readonly errors: readonly Finding[];
   readonly warnings: readonly Finding[];
   /** Empty if there are errors. */

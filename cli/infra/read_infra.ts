@@ -7,7 +7,7 @@ import { findTableName } from "../grants/drizzle_values.ts";
 import { type JobNeed, listJobUses } from "../grants/job_needs.ts";
 import { findComputedImports } from "../grants/read_permissions.ts";
 import type { TableName } from "../grants/table_name.ts";
-import { nameRoute } from "../discovery/route_files.ts";
+import { nameRoute, type RouteFile } from "../discovery/route_files.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../sources/source_positions.ts";
@@ -25,7 +25,7 @@ import {
 import { findNodeUse, findUse } from "../project/value_uses.ts";
 import { findAuthorizerReads } from "./authorizer_reads.ts";
 import { type DatabaseClients, readDatabaseClients } from "./database_clients.ts";
-import type { AuthorizerInputs } from "./infra_plan.ts";
+import type { InfraFunction } from "./infra_plan.ts";
 import {
   BUCKET_ACCESSES,
   type BucketAccess,
@@ -53,31 +53,26 @@ export interface HandlerFacts {
 }
 
 /** A route of a router. */
-export interface RouteFacts extends HandlerFacts {
-  /** Method in upper case; `ANY` matches all methods. */
-  readonly method: string;
-  /** `/notes/{noteId}` */
-  readonly path: string;
+export interface RouteFacts extends HandlerFacts, Omit<RouteFile, "file" | "name"> {
   /** The route's name, which is unique in the project: `NotesApiNotesByNoteIdGet`. */
   readonly name: string;
 }
 
 /** What the infrastructure of a function depends on. */
-export interface InfraFacts extends HandlerFacts {
+export interface InfraFacts extends
+  HandlerFacts,
+  Pick<
+    InfraFunction,
+    "inputs" | "loadsSources" | "sendsBySes" | "takesFiles" | "variables"
+  > {
   readonly routes: readonly RouteFacts[];
-  /** True if the handler takes files in its body. */
-  readonly takesFiles: boolean;
   /** The option `table`. */
   readonly table?: TableName;
   /** The export `infra`. */
   readonly resources?: SourceValue;
   /** Headers of API keys, of each configuration. */
   readonly apiKeyHeaders: readonly SourceValue[];
-  readonly variables: readonly EnvironmentVariable[];
   readonly jobs: readonly JobNeed[];
-  readonly sendsBySes: boolean;
-  readonly loadsSources: boolean;
-  readonly inputs?: AuthorizerInputs;
   readonly database: DatabaseClients;
   /** Code whose variables are not known. */
   readonly unresolved: readonly Problem[];

@@ -2,17 +2,12 @@ import { checkConsumers, checkLimits } from "./aws_limits.ts";
 import { renderCdn } from "./cdn_file.ts";
 import { readsChanges } from "./change_consumers.ts";
 import { renderDeadLetterAlarms } from "./dead_letter_alarms.ts";
+import type { Environments } from "./environment.ts";
 import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { renderFunction, renderFunctionUrl } from "./function_file.ts";
 import { type Expression, type HclBlock, type HclValue, renderFile } from "./hcl.ts";
 import { renderHttpApi } from "./http_api_file.ts";
-import {
-  type InfraFunction,
-  listRoutes,
-  type Problem,
-  type TerraformVariable,
-  usesAuthorizer,
-} from "./infra_plan.ts";
+import { type InfraFunction, listRoutes, type Problem, usesAuthorizer } from "./infra_plan.ts";
 import {
   findJobErrors,
   findJobWarnings,
@@ -39,7 +34,7 @@ import {
   renderVariables,
   renderVersions,
 } from "./root_files.ts";
-import { type PlannedSource, renderSources } from "./sources.ts";
+import { renderSources } from "./sources.ts";
 import { renderBackend, renderStageFiles } from "./stage_files.ts";
 import { checkFailureReports } from "./stream_triggers.ts";
 import {
@@ -60,22 +55,17 @@ export const FIRST_LINE: string =
   `${MARKER}. Do not edit. Without this line the file is not overwritten.`;
 
 /** The generated Terraform. */
-export interface RenderedInfra {
+export interface RenderedInfra extends
+  Pick<
+    Environments,
+    "variables" | "sources" | "logins" | "sharedLogins" | "errors" | "warnings"
+  > {
   /** Contents by file name. */
   readonly files: ReadonlyMap<string, string>;
   /** The modules that are used. */
   readonly modules: ReadonlySet<string>;
-  readonly variables: readonly TerraformVariable[];
-  /** Secrets and parameters that the functions read. */
-  readonly sources: readonly PlannedSource[];
-  /** The addresses with which single functions sign in to the database. */
-  readonly logins: readonly PlannedSource[];
-  /** Functions that sign in to the database with the login of others. */
-  readonly sharedLogins: readonly string[];
   /** Functions whose database role the files refer to. */
   readonly withRole: readonly string[];
-  readonly errors: readonly Problem[];
-  readonly warnings: readonly Problem[];
 }
 
 /**

@@ -118,8 +118,7 @@ export function findVariableReads(
       });
       return;
     }
-    const names = new NameFinder(fn);
-    names.find(args[0]);
+    const names = findNames(fn, args[0]);
     const isGenerated = reader === "secret" && findGenerate(args[1]);
     for (const name of names.names) {
       reads.push({ ...READERS[reader], name, node, ...isGenerated && { isGenerated } });
@@ -181,52 +180,52 @@ function acceptsNothing(schema: unknown): boolean {
 }
 
 /** Finds the values of an expression that names a variable, through the parameters of functions. */
-class NameFinder {
-  readonly #fn: LoadedFunction;
-  readonly #seen = new Set<AnyNode>();
-  readonly names = new Set<string>();
-  readonly unresolved: Problem[] = [];
+function findNames(fn: LoadedFunction, root: AnyNode): {
+  readonly names: ReadonlySet<string>;
+  readonly unresolved: readonly Problem[];
+} {
+  const seen = new Set<AnyNode>();
+  const names = new Set<string>();
+  const unresolved: Problem[] = [];
+  find(root);
+  return { names, unresolved };
 
-  constructor(fn: LoadedFunction) {
-    this.#fn = fn;
-  }
-
-  find(node: AnyNode): void {
-    if (this.#seen.has(node)) return;
-    this.#seen.add(node);
-    const known = this.#fn.evaluate(node);
+  function find(node: AnyNode): void {
+    if (seen.has(node)) return;
+    seen.add(node);
+    const known = fn.evaluate(node);
     if (known.isKnown && typeof known.value === "string" && !findStandIn(known.value)) {
-      this.names.add(known.value);
+      names.add(known.value);
     } else if (node.type === "ConditionalExpression") {
-      this.find(node.consequent);
-      this.find(node.alternate);
-    } else if (node.type === "Identifier" && this.#findDeclared(node)) return;
-    else this.#refuse(node, "the name of an environment variable cannot be determined statically");
+      find(node.consequent);
+      find(node.alternate);
+    } else if (node.type === "Identifier" && findDeclared(node)) return;
+    else refuse(node, "the name of an environment variable cannot be determined statically");
   }
 
-  #refuse(node: AnyNode, message: string): void {
-    this.unresolved.push({ place: this.#fn.getPlace(node), message });
+  function refuse(node: AnyNode, message: string): void {
+    unresolved.push({ place: fn.getPlace(node), message });
   }
 
   /** Follows a parameter or a constant of a function. */
-  #findDeclared(node: Identifier): boolean {
-    const found = findDeclaration(this.#fn.syntax, node);
+  function findDeclared(node: Identifier): boolean {
+    const found = findDeclaration(fn.syntax, node);
     if (found === undefined) return false;
     if (found.kind === "constant") {
-      this.find(found.value);
+      find(found.value);
       return true;
     }
-    const given = listArguments(this.#fn.syntax, found);
+    const given = listArguments(fn.syntax, found);
     const { pattern } = found;
     const { type } = pattern.type === "AssignmentPattern" ? pattern.left : pattern;
     if (given === undefined || type !== "Identifier") {
-      this.#refuse(
+      refuse(
         pattern,
         "the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
       );
       return true;
     }
-    given.forEach((each) => this.find(each));
+    given.forEach((each) => find(each));
     return true;
   }
 }

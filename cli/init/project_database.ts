@@ -86,23 +86,29 @@ ${QUERIES}`,
   );
 }
 
-const POSTGRES_URL = "/^postgres(?:ql)?:/";
-
-/** The databases that a new project can be deployed to. All of them are developed and tested on the embedded database. */
-export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> = {
-  postgres: {
-    source: renderByAddress({
-      title: "PostgreSQL",
-      provider: "postgres",
-      pattern: POSTGRES_URL,
-      isSecret: true,
-    }),
-    packages: [SECRETS_CLIENT, "postgres"],
+/** A database whose connection string has a password. */
+function describePostgres(
+  { title, provider }: Pick<AddressParts, "title" | "provider">,
+  driver: keyof typeof VERSIONS,
+  address: string,
+): ProjectDatabase {
+  return {
+    source: renderByAddress({ title, provider, pattern: "/^postgres(?:ql)?:/", isSecret: true }),
+    packages: [SECRETS_CLIENT, driver],
     tools: [],
     infra: [],
     hasRoles: true,
-    envExample: "# Deployed only: postgres://user:password@host:5432/database\nDATABASE_URL=\n",
-  },
+    envExample: `# Deployed only: ${address}\nDATABASE_URL=\n`,
+  };
+}
+
+/** The databases that a new project can be deployed to. All of them are developed and tested on the embedded database. */
+export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> = {
+  postgres: describePostgres(
+    { title: "PostgreSQL", provider: "postgres" },
+    "postgres",
+    "postgres://user:password@host:5432/database",
+  ),
   "aurora-dsql": {
     source: DISTSQL,
     packages: ["postgres"],
@@ -113,20 +119,11 @@ export const PROJECT_DATABASES: Readonly<Record<DatabaseName, ProjectDatabase>> 
     envExample:
       "# Deployed only: host name of the cluster and database role of the function.\nDATABASE_ENDPOINT=\nDATABASE_USERNAME=\n",
   },
-  neon: {
-    source: renderByAddress({
-      title: "Neon",
-      provider: "branching-pg",
-      pattern: POSTGRES_URL,
-      isSecret: true,
-    }),
-    packages: [SECRETS_CLIENT, "@neondatabase/serverless"],
-    tools: [],
-    infra: [],
-    hasRoles: true,
-    envExample:
-      "# Deployed only: postgres://user:password@host/database, for functions with the host that ends with -pooler\nDATABASE_URL=\n",
-  },
+  neon: describePostgres(
+    { title: "Neon", provider: "branching-pg" },
+    "@neondatabase/serverless",
+    "postgres://user:password@host/database, for functions with the host that ends with -pooler",
+  ),
   "rds-data": {
     source: renderByAddress({
       title: "The Data API of an Aurora cluster",

@@ -32,6 +32,18 @@ export interface ProjectExample {
   readonly schema: string;
 }
 
+const EMPTY: ProjectTemplate = {
+  title: "An API of Lambda functions.",
+  files: {
+    "src/schema.ts":
+      "// tables of drizzle-orm/pg-core; trellis generate migration <name> writes the SQL that creates them\nexport {};\n",
+  },
+  config: { environment: [], infra: [], budgets: '{ "*": 440_000 }' },
+  packages: [],
+  envExample: "",
+  paths: [],
+};
+
 const NOTE_PATHS = [
   "migrations/*_notes.sql",
   "src/functions/api/notes",
@@ -41,17 +53,10 @@ const NOTE_PATHS = [
 ] as const;
 
 const API: ProjectTemplate = {
+  ...EMPTY,
   title: "An API of Lambda functions with notes in a table.",
   files: renderNotes(false, 1),
   example: { paths: NOTE_PATHS, schema: "export {};" },
-  config: {
-    environment: [],
-    infra: [],
-    budgets: '{ "*": 440_000 }',
-  },
-  packages: [],
-  envExample: "",
-  paths: [],
 };
 
 const AUTH_TABLES = `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`;
@@ -142,6 +147,7 @@ WEB_ORIGIN=http://localhost:3000
 };
 
 const JOBS: ProjectTemplate = {
+  ...EMPTY,
   title: "An API of Lambda functions with orders, which a background job ships.",
   files: JOB_FILES,
   example: {
@@ -161,8 +167,6 @@ const JOBS: ProjectTemplate = {
     infra: ['functions: { IdempotencyCleanup: { schedule: "rate(1 day)" } },'],
     budgets: '{ "*": 480_000 }',
   },
-  packages: [],
-  envExample: "",
   paths: [
     [
       "src/jobs.ts",
@@ -171,18 +175,6 @@ const JOBS: ProjectTemplate = {
     ],
     ["src/functions/schedule/", "functions that run on a schedule: due jobs, the clean-up"],
   ],
-};
-
-const EMPTY: ProjectTemplate = {
-  title: "An API of Lambda functions.",
-  files: {
-    "src/schema.ts":
-      "// tables of drizzle-orm/pg-core; trellis generate migration <name> writes the SQL that creates them\nexport {};\n",
-  },
-  config: { environment: [], infra: [], budgets: '{ "*": 440_000 }' },
-  packages: [],
-  envExample: "",
-  paths: [],
 };
 
 /** The kinds of new projects. */

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import { createFileError } from "../files/file_error.ts";
 
 /** Entries that an empty folder may contain. */
 const IGNORED: readonly string[] = [".git"];
@@ -26,9 +26,7 @@ export function listExistingFiles(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => !IGNORED.includes(name)).sort();
   } catch (cause) {
-    throw new ConfigurationError(`${folder} cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw createFileError(folder, "read", cause);
   }
 }
 
@@ -53,8 +51,6 @@ export function writeProject(folder: string, files: ReadonlyMap<string, string>)
   } catch (cause) {
     rmSync(aside, { recursive: true, force: true });
     if (isNew && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
-    throw new ConfigurationError(`${folder} cannot be written: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw createFileError(folder, "written", cause);
   }
 }

@@ -45,12 +45,7 @@ export type LocalMessage =
 /** The end of a call. */
 export type CallOutcome =
   | { readonly kind: "result"; readonly value: unknown }
-  | {
-    readonly kind: "error";
-    readonly name: string;
-    readonly message: string;
-    readonly stack?: string;
-  };
+  | { readonly kind: "error" } & Pick<Error, "name" | "message" | "stack">;
 
 /** The end of the developer's machine: what a forwarder must know about it. */
 export interface LiveAddress {

@@ -1,12 +1,12 @@
 import type { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { resolve } from "node:path";
-import type { ResolvedConfig } from "../config/config.ts";
+import type { OpenStage } from "../deploy/deployment.ts";
 import { findFunctionFiles } from "../discovery/function_files.ts";
 import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing, RUNTIME_PACKAGES } from "../../env/optional_package.ts";
 import { isDisposableStage } from "../stages/stage_name.ts";
-import { getStageRegion, type ResolvedStage } from "../stages/stage_settings.ts";
+import { getStageRegion } from "../stages/stage_settings.ts";
 import { count } from "../terminal/generated_report.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import type { Output } from "../terminal/output.ts";
@@ -262,11 +262,7 @@ export async function deleteQueues(
 }
 
 /** The part of a deployment that {@link endSessions} uses. */
-interface DeployedStage {
-  readonly stage: ResolvedStage;
-  /** Prefix of the stage's resources: `notes-dev`. */
-  readonly prefix: string;
-  readonly config: ResolvedConfig;
+interface DeployedStage extends Pick<OpenStage, "stage" | "prefix" | "config"> {
   readonly context: { readonly root: string; readonly output: Pick<Output, "note" | "warn"> };
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { createFileError } from "../files/file_error.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 
@@ -60,7 +61,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new ConfigurationError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+    throw createFileError(file, "read", cause);
   }
 }
 

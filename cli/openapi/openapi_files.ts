@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FileChange } from "../files/generated_files.ts";
 import { findManifestText } from "../files/manifest_text.ts";
 import type { OpenApiInfo } from "../../validation/openapi/document.ts";
+import type { OpenapiSettings } from "../config/openapi.ts";
 import type { DocumentFormat } from "./document_format.ts";
 
 const ADVICE = "Do not edit. Without this line the file is not overwritten.";
@@ -54,11 +55,7 @@ function isSame(one: unknown, other: unknown): boolean {
  */
 export function readInfo(
   root: string,
-  { title, version, description }: {
-    readonly title?: string;
-    readonly version?: string;
-    readonly description?: string;
-  },
+  { title, version, description }: Pick<OpenapiSettings, "title" | "version" | "description">,
 ): OpenApiInfo {
   return {
     title: title ?? findManifestText(root, "name") ?? basename(root),

@@ -7,19 +7,8 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { toPortablePath } from "../files/inside_folder.ts";
 import { loadTogether } from "../project/load_together.ts";
 import { getModuleUrl } from "../project/module_url.ts";
-import type { Place } from "../sources/source_positions.ts";
 import { readInfo } from "./openapi_files.ts";
 import type { OperationsData, ReadOperations } from "./read_operations.ts";
-import type { OpenApiFinding } from "./schema_findings.ts";
-
-/** The document of a project with its errors and warnings. */
-export interface ProjectDocument {
-  readonly document: OpenApiDocument;
-  readonly findings: readonly OpenApiFinding[];
-  readonly warnings: readonly OpenApiFinding[];
-  /** Functions that are not described. */
-  readonly undescribed: readonly Place[];
-}
 
 /**
  * Builds the document of a project: its handlers, and the routes of better-auth that it mounts.
@@ -31,7 +20,7 @@ export async function buildProjectDocument(
   functions: readonly FunctionFile[],
   config: ResolvedConfig,
   stamps?: Inputs,
-): Promise<ProjectDocument> {
+): Promise<ReadOperations> {
   const { openapi, auth } = config;
   const routes = functions.filter(({ kind }) => kind === "api");
   const data: OperationsData = {

@@ -75,26 +75,19 @@ export interface ReachableResponses {
   readonly unknownErrors: ReadonlySet<AnyNode>;
 }
 
-interface Facts {
-  readonly errors: Set<number>;
-  readonly failures: SuccessResponse[];
-  readonly successes: SuccessResponse[];
-  readonly signatures: Set<string>;
-  readonly unknownErrors: Set<AnyNode>;
-  /** Names at the top level that the code uses. */
-  readonly next: string[];
-}
-
-function createFacts(): Facts {
+function createFacts() {
   return {
-    errors: new Set(),
-    failures: [],
-    successes: [],
-    signatures: new Set(),
-    unknownErrors: new Set(),
-    next: [],
+    errors: new Set<number>(),
+    failures: [] as SuccessResponse[],
+    successes: [] as SuccessResponse[],
+    signatures: new Set<string>(),
+    unknownErrors: new Set<AnyNode>(),
+    /** Names at the top level that the code uses. */
+    next: [] as string[],
   };
 }
+
+type Facts = ReturnType<typeof createFacts>;
 
 /**
  * Creates a reader of the responses that code of a bundle can end with: created errors of this

@@ -26,17 +26,11 @@ export interface LoadOptions {
 }
 
 /** What the readers found in a function. */
-export interface FunctionFacts {
-  readonly name: string;
+export interface FunctionFacts extends LoadResult {
   /** Absolute path. */
   readonly file: string;
   /** The same, relative to the project. */
   readonly path: string;
-  /** One value for each reader; missing if the function cannot be loaded. */
-  readonly facts?: readonly unknown[];
-  readonly error?: LoadError;
-  /** Variables whose values may decide what the function uses. */
-  readonly warnings?: readonly LoadError[];
   /** Absolute paths of the sources. */
   readonly inputs: readonly string[];
 }

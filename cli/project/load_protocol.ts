@@ -1,4 +1,5 @@
 import type { Runs } from "./mark_definitions.ts";
+import type { Place } from "../sources/source_positions.ts";
 
 /** The folder in a project in which esbuild's outputs would be; nothing is written there. */
 export const OUT = "record";
@@ -35,11 +36,8 @@ export interface LoadRequest {
 }
 
 /** Why a function cannot be loaded. */
-export interface LoadError {
+export interface LoadError extends Place {
   readonly message: string;
-  /** Relative to the project. */
-  readonly file: string;
-  readonly line: number;
   /** True if this package refuses what the function defines. */
   readonly isInvalid?: boolean;
 }

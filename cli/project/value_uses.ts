@@ -38,8 +38,11 @@ interface Question {
   readonly countsMember: (name: string) => boolean;
   /** Returns true for a place where a value is handed on that is no use. */
   readonly isHarmless: (node: AnyNode, parent: AnyNode) => boolean;
-  readonly followsInstances: boolean;
+  /** True to ask for the instances of a class, too. */
+  readonly followsInstances?: boolean;
+  /** True to ask for the results of the functions that return the value, too. */
   readonly followsReturns?: boolean;
+  /** True if a call may use the value although nothing uses its result. */
   readonly countsCalls?: boolean;
   /** Functions that nothing calls or hands on: code in them is no use. */
   readonly unused: ReadonlySet<AnyNode>;
@@ -49,20 +52,28 @@ interface Question {
 
 const NOTHING: ReadonlySet<never> = new Set();
 
+/** Returns a question for every use of a value, also in code that nothing calls. */
+function createQuestion(syntax: BundleSyntax, parts: Partial<Question>): Question {
+  return {
+    syntax,
+    asked: new Set(),
+    countsMember: () => true,
+    isHarmless: () => false,
+    unused: NOTHING,
+    exported: NOTHING,
+    ...parts,
+  };
+}
+
 /** Options of {@link findUse}. */
-export interface UseOptions {
+export interface UseOptions extends
+  Partial<
+    Pick<Question, "isHarmless" | "followsInstances" | "followsReturns" | "countsCalls">
+  > {
   /** A member; the value itself if it is omitted. */
   readonly member?: string;
   /** Members that only describe the value. */
   readonly metadata?: readonly string[];
-  /** Returns true for a place where the value is handed on that is no use. */
-  readonly isHarmless?: Question["isHarmless"];
-  /** True to ask for the instances of a class, too. */
-  readonly followsInstances?: boolean;
-  /** True to ask for the results of the functions that return the value, too. */
-  readonly followsReturns?: boolean;
-  /** True if a call may use the value although nothing uses its result. */
-  readonly countsCalls?: boolean;
 }
 
 /** Functions of esbuild and of the language that return their first argument. */
@@ -85,29 +96,13 @@ export function findUse(
 
 /** Like {@link findUse}, for the value of an expression. */
 export function findNodeUse(syntax: BundleSyntax, node: AnyNode, options: UseOptions = {}): Use {
-  const {
-    member,
-    metadata = [],
-    isHarmless = () => false,
-    followsInstances = false,
-    followsReturns,
-    countsCalls,
-  } = options;
-  return ask(
-    {
-      syntax,
-      asked: new Set(),
-      countsMember: (name) => !metadata.includes(name),
-      isHarmless,
-      followsInstances,
-      followsReturns,
-      countsCalls,
-      unused: listUnusedFunctions(syntax),
-      exported: NOTHING,
-    },
-    node,
-    member === undefined ? [] : [member],
-  );
+  const { member, metadata = [], ...parts } = options;
+  const question = createQuestion(syntax, {
+    ...parts,
+    countsMember: (name) => !metadata.includes(name),
+    unused: listUnusedFunctions(syntax),
+  });
+  return ask(question, node, member === undefined ? [] : [member]);
 }
 
 /** Like {@link findUse}, for a name at the top level. */
@@ -319,15 +314,7 @@ function listUnusedFunctions(syntax: BundleSyntax): ReadonlySet<AnyNode> {
   for (let before = -1; before !== unused.size;) {
     before = unused.size;
     for (const each of unused) {
-      const question: Question = {
-        syntax,
-        asked: new Set(),
-        countsMember: () => true,
-        isHarmless: () => false,
-        followsInstances: false,
-        unused,
-        exported,
-      };
+      const question = createQuestion(syntax, { unused, exported });
       const name = each.type === "FunctionDeclaration" ? each.id?.name : undefined;
       const use = name === undefined
         ? ask(question, getQuery(syntax, each) ?? each, [])
@@ -427,21 +414,13 @@ function isClosed(syntax: BundleSyntax, owner: AnyNode): boolean {
   closedClasses.set(owner, true);
   const names = [...syntax.declarations].filter(([, node]) => node === owner).map(([name]) => name);
   closed = names.length > 0 && isClass(owner) && !owner.superClass && !handsOnThis(syntax, owner) &&
-    names.every((name) =>
-      askName(
-        {
-          syntax,
-          asked: new Set(),
-          countsMember: () => true,
-          isHarmless: (_, parent) => parent.type === "MemberExpression",
-          followsInstances: true,
-          unused: NOTHING,
-          exported: NOTHING,
-        },
-        name,
-        [],
-      ) === "unused"
-    );
+    names.every((name) => {
+      const question = createQuestion(syntax, {
+        isHarmless: (_, parent) => parent.type === "MemberExpression",
+        followsInstances: true,
+      });
+      return askName(question, name, []) === "unused";
+    });
   closedClasses.set(owner, closed);
   return closed;
 }

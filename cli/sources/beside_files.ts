@@ -30,39 +30,28 @@ export function besideFilesEditor(
     wants: (path, text) =>
       text.includes("import.meta.url") ||
       /\bimport\.meta\.|\b__(?:dir|file)name\b/.test(text) && paths.getPackage(path) === undefined,
-    edit: (module) =>
-      new PlaceReader(module, paths.getPackage(module.path) === undefined, files).read(),
+    edit: (module) => readPlaces(module, paths.getPackage(module.path) === undefined, files),
   };
 }
 
-class PlaceReader {
-  readonly #edits: Edit[] = [];
-  readonly #errors: PartialMessage[] = [];
+function readPlaces(module: SourceModule, isOwn: boolean, files: Pick<BesideFiles, "add">): Edits {
+  const edits: Edit[] = [];
+  const errors: PartialMessage[] = [];
+  visitNodes(module.program, (node) => {
+    if (node.type === "MemberExpression" && node.object.type === "MetaProperty") readPlace(node);
+    else if (node.type === "Identifier" && /^__(?:dir|file)name$/.test(node.name)) {
+      refuse(node, `${node.name} is the folder of the bundle here. ${ADVICE}`);
+    }
+  });
+  return { edits, errors };
 
-  constructor(
-    readonly module: SourceModule,
-    readonly isOwn: boolean,
-    readonly files: Pick<BesideFiles, "add">,
-  ) {}
-
-  read(): Edits {
-    visitNodes(this.module.program, (node) => {
-      if (node.type === "MemberExpression" && node.object.type === "MetaProperty") {
-        this.#readPlace(node);
-      } else if (node.type === "Identifier" && /^__(?:dir|file)name$/.test(node.name)) {
-        this.#refuse(node, `${node.name} is the folder of the bundle here. ${ADVICE}`);
-      }
-    });
-    return { edits: this.#edits, errors: this.#errors };
-  }
-
-  #readPlace(node: AnyNode): void {
-    const { code, parentOf } = this.module;
+  function readPlace(node: AnyNode): void {
+    const { code, parentOf } = module;
     const name = getMemberName(node);
     const parent = parentOf(node)!;
     if (name === "main" || name === undefined) return;
     if (name === "url" && parent.type === "NewExpression" && parent.arguments[1] === node) {
-      return this.#readUrl(parent.arguments[0], parentOf(parent));
+      return readUrl(parent.arguments[0], parentOf(parent));
     }
     // import.meta.url === pathToFileURL(process.argv[1]).href
     const isCompared = [parent, parentOf(parent)].some((each) =>
@@ -70,45 +59,45 @@ class PlaceReader {
     );
     if (isCompared || !["url", "dirname", "filename", "resolve"].includes(name)) return;
     const text = code.slice(node.start, node.end);
-    this.#refuse(node, `${text} is a place in the bundle here. ${ADVICE}`);
+    refuse(node, `${text} is a place in the bundle here. ${ADVICE}`);
   }
 
-  #readUrl(argument: AnyNode, user: AnyNode | undefined): void {
+  function readUrl(argument: AnyNode, user: AnyNode | undefined): void {
     const text = getText(argument);
     if (text === undefined) {
-      const code = this.module.code.slice(argument.start, argument.end);
-      return this.#refuse(argument, `the file of new URL(${code}) is not known. ${ADVICE}`);
+      const code = module.code.slice(argument.start, argument.end);
+      return refuse(argument, `the file of new URL(${code}) is not known. ${ADVICE}`);
     }
     if (/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(text)) return;
-    const url = new URL(text, pathToFileURL(this.module.path));
+    const url = new URL(text, pathToFileURL(module.path));
     const path = fileURLToPath(`${url.origin === "null" ? "file://" : url.origin}${url.pathname}`);
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return this.#refuse(argument, `${text} does not exist`);
+    if (stats === undefined) return refuse(argument, `${text} does not exist`);
     if (user?.type === "NewExpression" && user.callee.type === "Identifier") {
       if (/Worker$/.test(user.callee.name)) {
-        return this.#refuse(argument, `${text} is not bundled as a worker`);
+        return refuse(argument, `${text} is not bundled as a worker`);
       }
     }
     if (/\.[cm]?tsx?$/.test(path)) {
-      return this.#refuse(argument, `${text} is code: import it instead`);
+      return refuse(argument, `${text} is code: import it instead`);
     }
-    if (stats.isDirectory() && isInsideFolder(path, this.module.path)) {
-      return this.#refuse(
+    if (stats.isDirectory() && isInsideFolder(path, module.path)) {
+      return refuse(
         argument,
         `${text} contains the code itself: name a folder with the files`,
       );
     }
     const slash = stats.isDirectory() && text.endsWith("/") ? "/" : "";
-    const reference = this.files.add(path) + slash + url.search + url.hash;
+    const reference = files.add(path) + slash + url.search + url.hash;
     const { start, end } = argument;
-    this.#edits.push({ start, end, text: JSON.stringify(reference) });
+    edits.push({ start, end, text: JSON.stringify(reference) });
   }
 
   /** Adds an error of the project's own code. What packages do is not known. */
-  #refuse(node: AnyNode, text: string): void {
-    if (!this.isOwn) return;
-    const position = this.module.findPosition(node.start);
-    this.#errors.push({
+  function refuse(node: AnyNode, text: string): void {
+    if (!isOwn) return;
+    const position = module.findPosition(node.start);
+    errors.push({
       text,
       location: position && { ...position, column: position.column - 1 },
     });

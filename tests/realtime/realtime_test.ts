@@ -1,13 +1,9 @@
 /** Pushes with the official client, through the WebSocket API of `trellis dev`, to real clients. */
 import { assertEquals, assertFalse, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import type { FunctionStore } from "../../cli/dev/functions/function_store.ts";
 import { listenOnLoopback } from "../../cli/dev/http/http_server.ts";
-import type { Invoker } from "../../cli/dev/functions/invoker.ts";
-import {
-  CONNECTIONS_PATH,
-  createSocketGateway,
-  SOCKET_PATH,
-} from "../../cli/dev/socket_gateway.ts";
+import type { LocalServices } from "../../cli/dev/local_services.ts";
+import { createSocketGateway } from "../../cli/dev/socket_gateway.ts";
+import { CONNECTIONS_PATH, SOCKET_PATH } from "../../cli/dev/socket_paths.ts";
 import type { FunctionFile } from "../../cli/discovery/function_files.ts";
 import {
   defineAuthorizerHandler,
@@ -84,21 +80,29 @@ const FUNCTIONS = Object.keys(HANDLERS).map((name): FunctionFile =>
     : { kind: "websocket", name, file: `/${name}.ts`, routeKey: name }
 );
 const gateway = createSocketGateway({
-  store: {
-    list: () => FUNCTIONS,
-    load: ({ name }: FunctionFile) => ({ handler: HANDLERS[name] }),
-  } as unknown as FunctionStore,
+  project: {
+    store: {
+      list: () => FUNCTIONS,
+      load: ({ name }: FunctionFile) => ({ handler: HANDLERS[name] }),
+    },
+  },
   invoker: {
     invoke: (fn: FunctionFile, event: unknown) =>
       HANDLERS[fn.name](event, createLambdaContext()).then(
         (result) => ({ result }),
         (error) => ({ error }),
       ),
-  } as unknown as Invoker,
-  settings: {},
-  wiring: { $default: { twoWay: true }, join: { twoWay: true } },
-  track: (work) => work,
-});
+  },
+  options: {
+    config: {
+      infra: {
+        websocket: {},
+        functions: { $default: { twoWay: true }, join: { twoWay: true } },
+      },
+    },
+  },
+  pending: { track: (work: Promise<unknown>) => work },
+} as unknown as LocalServices);
 const server = await listenOnLoopback((...request) => gateway.answer(...request), 0);
 server.onUpgrade((...handshake) => gateway.accept(...handshake));
 const ENVIRONMENT = {

@@ -15,6 +15,7 @@ import { resolveOwnModule } from "../../sources/trellis_import.ts";
 import { compiledSchemasEditor, compiledSchemasPlugin } from "./compiled_schemas_plugin.ts";
 import { type CompiledSchemas, ORIGINALS, originalsPlugin } from "./compile_schemas.ts";
 import { COMPILED, SCHEMA_FILE } from "./specifiers.ts";
+import { loadGenerated } from "../generated_modules.ts";
 
 /**
  * Bundles functions with compiled schemas, and as usual where zod is needed: either a bundle is without
@@ -145,12 +146,14 @@ function entriesPlugin(
       build.onResolve({ filter: /^validation$/, namespace: NAMESPACE }, ({ kind }) => {
         return resolveOwnModule(build, trellis, { paths, module: "validation/schema", kind });
       });
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
-        contents: `export { schemas } from ${JSON.stringify(ORIGINALS + path)};
+      loadGenerated(
+        build,
+        NAMESPACE,
+        (path) =>
+          `export { schemas } from ${JSON.stringify(ORIGINALS + path)};
 export { createFallbackValidator, createValidator, getListKeys, validateSchema, validateSchemaAsync } from "validation";
 `,
-        loader: "js",
-      }));
+      );
     },
   };
 }

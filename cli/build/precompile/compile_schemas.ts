@@ -10,6 +10,7 @@ import { LOADER, RUNTIME } from "./specifiers.ts";
 import { getListKeys } from "../../../validation/list_keys.ts";
 import { writeParser } from "./kinds.ts";
 import { Program, Unsupported } from "./program.ts";
+import { loadGenerated } from "../generated_modules.ts";
 
 /** The zod whose parsers were read: another one may mean something else by the same definition. */
 const KNOWN_VERSION = { major: 4, minor: 6 };
@@ -262,10 +263,11 @@ export function originalsPlugin(
         const [{ specifier, importer, resolveDir }] = imports.get(path)!;
         return build.resolve(specifier, { kind, importer, namespace: "file", resolveDir });
       });
-      build.onLoad({ filter: /.*/, namespace }, ({ path }) => ({
-        contents: (functions.get(path) as { originals: string }).originals,
-        loader: "js",
-      }));
+      loadGenerated(
+        build,
+        namespace,
+        (path) => (functions.get(path) as { originals: string }).originals,
+      );
     },
   };
 }

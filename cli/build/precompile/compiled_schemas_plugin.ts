@@ -5,6 +5,7 @@ import type { ModulePaths } from "../../sources/module_paths.ts";
 import { resolveOwnModule } from "../../sources/trellis_import.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
 import { COMPILED, LOADER, RUNTIME, SCHEMA_FILE } from "./specifiers.ts";
+import { loadGenerated } from "../generated_modules.ts";
 
 const NAMESPACE = COMPILED.slice(0, -1);
 const OWN_NAMESPACE = "trellis-build";
@@ -73,14 +74,8 @@ export function compiledSchemasPlugin(
         const module = "validation/precompiled_schema";
         return resolveOwnModule(build, trellis, { paths, module, kind });
       });
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
-        contents: modules.get(path),
-        loader: "js",
-      }));
-      build.onLoad({ filter: /.*/, namespace: OWN_NAMESPACE }, () => ({
-        contents: LOADER_CODE,
-        loader: "js",
-      }));
+      loadGenerated(build, NAMESPACE, (path) => modules.get(path));
+      loadGenerated(build, OWN_NAMESPACE, () => LOADER_CODE);
       build.onLoad({ filter: /[/\\]validation[/\\]schema\.[jt]s$/ }, ({ path }) => {
         if (paths.trellisRoot(path) === undefined) return undefined;
         return {

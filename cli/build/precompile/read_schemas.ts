@@ -82,61 +82,46 @@ interface Labelled {
  * nothing that could change a schema is missed.
  */
 export function readSchemas(code: OwnCode): FunctionSchemas {
-  return new SchemaReader(code).read();
-}
-
-class SchemaReader implements FunctionSchemas {
-  readonly #code: OwnCode;
-  readonly #zod = new Map<string, ImportedName>();
-  readonly #trellis = new Set<string>();
-  readonly #variables = new Map<string, Variable>();
-  readonly #known = new Map<AnyNode, NotKnown | boolean>();
-  readonly #seen = new Set<string>();
-  readonly used = new Map<number, UsedSchema>();
-  readonly omittable = new Set<number>();
-  readonly uses: ZodUse[] = [];
-
-  constructor(code: OwnCode) {
-    this.#code = code;
-    for (const each of listImports(code.program)) {
-      if (isZodImport(each.from, each.name)) this.#zod.set(each.local, each);
-      else if (isTrellis(each.from)) this.#trellis.add(each.local);
+  const zod = new Map<string, ImportedName>();
+  const trellis = new Set<string>();
+  const variablesByName = new Map<string, Variable>();
+  const knownNodes = new Map<AnyNode, NotKnown | boolean>();
+  const seen = new Set<string>();
+  const usedSchemas = new Map<number, UsedSchema>();
+  const omittable = new Set<number>();
+  const uses: ZodUse[] = [];
+  for (const each of listImports(code.program)) {
+    if (isZodImport(each.from, each.name)) zod.set(each.local, each);
+    else if (isTrellis(each.from)) trellis.add(each.local);
+  }
+  const assigned = listAssigned(code.program);
+  for (const statement of code.program.body) {
+    if (statement.type !== "VariableDeclaration") continue;
+    for (const declarator of statement.declarations) {
+      const { id, init } = declarator;
+      if (id.type !== "Identifier" || !init || assigned.has(id.name)) continue;
+      variablesByName.set(id.name, { declarator, value: init });
     }
-    const assigned = listAssigned(code.program);
-    for (const statement of code.program.body) {
-      if (statement.type !== "VariableDeclaration") continue;
-      for (const declarator of statement.declarations) {
-        const { id, init } = declarator;
-        if (id.type !== "Identifier" || !init || assigned.has(id.name)) continue;
-        this.#variables.set(id.name, { declarator, value: init });
+  }
+  visitNodes(code.program, (node) => {
+    const labelled = readLabel(node);
+    if (labelled !== undefined && isOmittable(labelled.value)) omittable.add(labelled.label);
+  });
+  for (const statement of code.program.body) {
+    if (statement.type !== "VariableDeclaration") visit(statement);
+    else {
+      for (const each of statement.declarations) {
+        if (!isDeferrable(each)) visit(each);
       }
     }
   }
+  const { imports, variables } = listNeeded();
+  const specifiers = new Set(imports.map(({ from }) => from));
+  return { used: usedSchemas, omittable, uses, specifiers, renderSchemas };
 
-  get specifiers(): ReadonlySet<string> {
-    return new Set(this.#listNeeded().imports.map(({ from }) => from));
-  }
-
-  read(): FunctionSchemas {
-    visitNodes(this.#code.program, (node) => {
-      const labelled = readLabel(node);
-      if (labelled !== undefined && this.#isOmittable(labelled.value)) {
-        this.omittable.add(labelled.label);
-      }
-    });
-    for (const statement of this.#code.program.body) {
-      if (statement.type !== "VariableDeclaration") this.#visit(statement);
-      else {for (const each of statement.declarations) {
-          if (!this.#isDeferrable(each)) this.#visit(each);
-        }}
-    }
-    return this;
-  }
-
-  renderSchemas(getKey: (label: number) => string): string {
-    const { imports, variables } = this.#listNeeded();
-    const members = [...this.used].map(([label, { name, node }]) =>
-      `${JSON.stringify(getKey(label))}: ${name ?? this.#textOf(node)}`
+  function renderSchemas(getKey: (label: number) => string): string {
+    const members = [...usedSchemas].map(([label, { name, node }]) =>
+      `${JSON.stringify(getKey(label))}: ${name ?? textOf(node)}`
     );
     return [
       ...imports.map(renderImport),
@@ -144,29 +129,29 @@ class SchemaReader implements FunctionSchemas {
       `const ${LABEL} = (label, create) => {
         try { return create(); } catch (error) { throw Object.assign(error, { label: error.label ?? label }); }
       };`,
-      ...variables.map(({ declarator }) => `const ${this.#textOf(declarator)};`),
+      ...variables.map(({ declarator }) => `const ${textOf(declarator)};`),
       `export const schemas = { ${members.join(", ")} };\n`,
     ].join("\n");
   }
 
   /** Lists what the used schemas are made of, in the order of the code. */
-  #listNeeded(): { imports: ImportedName[]; variables: Variable[] } {
+  function listNeeded(): { imports: ImportedName[]; variables: Variable[] } {
     const imports = new Set<ImportedName>();
     const variables = new Set<Variable>();
     const collectName = (name: string): void => {
-      const imported = this.#zod.get(name);
+      const imported = zod.get(name);
       if (imported !== undefined) imports.add(imported);
-      const variable = this.#variables.get(name);
+      const variable = variablesByName.get(name);
       if (variable === undefined || variables.has(variable)) return;
       variables.add(variable);
       collect(variable.value);
     };
     const collect = (root: AnyNode): void =>
       visitNodes(root, (node) => {
-        const isName = node.type === "Identifier" && isReference(node, this.#code.parentOf(node));
+        const isName = node.type === "Identifier" && isReference(node, code.parentOf(node));
         if (isName) collectName(node.name);
       });
-    for (const { name, node } of this.used.values()) {
+    for (const { name, node } of usedSchemas.values()) {
       if (name !== undefined) collectName(name);
       else collect(node);
     }
@@ -176,91 +161,91 @@ class SchemaReader implements FunctionSchemas {
     };
   }
 
-  #textOf({ start, end }: AnyNode): string {
-    return this.#code.code.slice(start, end);
+  function textOf({ start, end }: AnyNode): string {
+    return code.code.slice(start, end);
   }
 
   /** Checks for a schema that has an effect only where its variable is used. */
-  #isDeferrable({ id, init }: { id: AnyNode; init?: AnyNode | null }): boolean {
+  function isDeferrable({ id, init }: { id: AnyNode; init?: AnyNode | null }): boolean {
     const labelled = readLabel(init);
-    return id.type === "Identifier" && labelled !== undefined && this.#variables.has(id.name) &&
-      this.#isSchema(labelled.value) && this.omittable.has(labelled.label);
+    return id.type === "Identifier" && labelled !== undefined && variablesByName.has(id.name) &&
+      isSchema(labelled.value) && omittable.has(labelled.label);
   }
 
   /** Visits code that runs. */
-  #visit(root: AnyNode): void {
+  function visit(root: AnyNode): void {
     visitNodes(root, (node) => {
       const labelled = readLabel(node);
-      if (labelled !== undefined) return this.#visitLabelled(node, labelled);
+      if (labelled !== undefined) return visitLabelled(node, labelled);
       if (node.type === "ImportDeclaration") return false;
       if (node.type === "ExportNamedDeclaration") {
         // nothing imports a bundle but the runtime, which calls the handler
         for (const { local } of node.specifiers) {
-          if (local.type === "Identifier") this.#visitName(local, false);
+          if (local.type === "Identifier") visitName(local, false);
         }
         return false;
       }
       const isDefined = node.type === "MethodDefinition" || node.type === "PropertyDefinition";
       if (
         getMemberName(node) === "schema" && !isDefined &&
-        !isWritten(node, this.#code.parentOf(node))
+        !isWritten(node, code.parentOf(node))
       ) {
-        this.uses.push({ node, message: "a schema is read from an object" });
+        uses.push({ node, message: "a schema is read from an object" });
       }
-      if (node.type === "Identifier" && isReference(node, this.#code.parentOf(node))) {
-        if (node.name === "eval") this.uses.push({ node, message: "eval is used" });
-        else this.#visitName(node, true);
+      if (node.type === "Identifier" && isReference(node, code.parentOf(node))) {
+        if (node.name === "eval") uses.push({ node, message: "eval is used" });
+        else visitName(node, true);
       }
     });
   }
 
-  #visitLabelled(node: AnyNode, { label, value }: Labelled): boolean {
-    if (!this.#isSchema(value)) return true;
-    const known = this.#readKnown(value);
-    if (known instanceof NotKnown) this.uses.push(known);
-    else this.#addUse(node, label, { node: value }, true);
+  function visitLabelled(node: AnyNode, { label, value }: Labelled): boolean {
+    if (!isSchema(value)) return true;
+    const known = readKnown(value);
+    if (known instanceof NotKnown) uses.push(known);
+    else addUse(node, label, { node: value }, true);
     return false;
   }
 
-  #visitName(name: AnyNode & { type: "Identifier" }, isChecked: boolean): void {
-    const { parentOf } = this.#code;
+  function visitName(name: AnyNode & { type: "Identifier" }, isChecked: boolean): void {
+    const { parentOf } = code;
     const parent = parentOf(name);
     if (parent?.type === "VariableDeclarator" && parent.id === name) return;
-    if (this.#zod.has(name.name)) {
+    if (zod.has(name.name)) {
       let around = parent;
       while (around !== undefined && !isDeferred(around)) around = parentOf(around);
       const advice = around === undefined
         ? "zod is used as a value"
         : "zod is used in a function: move the schema to a const of the module";
-      this.uses.push({ node: name, message: advice });
+      uses.push({ node: name, message: advice });
       return;
     }
-    const variable = this.#variables.get(name.name);
+    const variable = variablesByName.get(name.name);
     const labelled = readLabel(variable?.value);
-    if (variable === undefined || labelled === undefined || !this.#isSchema(labelled.value)) return;
-    const known = this.#readKnown(labelled.value);
+    if (variable === undefined || labelled === undefined || !isSchema(labelled.value)) return;
+    const known = readKnown(labelled.value);
     if (!(known instanceof NotKnown)) {
       const used = { name: name.name, node: labelled.value };
-      this.#addUse(name, labelled.label, used, isChecked);
-    } else if (!this.#seen.has(name.name)) {
-      this.#seen.add(name.name);
-      this.uses.push(known);
+      addUse(name, labelled.label, used, isChecked);
+    } else if (!seen.has(name.name)) {
+      seen.add(name.name);
+      uses.push(known);
     }
   }
 
-  #addUse(node: AnyNode, label: number, used: UsedSchema, isChecked: boolean): void {
-    if (isChecked && !this.#isFastUse(node)) {
+  function addUse(node: AnyNode, label: number, used: UsedSchema, isChecked: boolean): void {
+    if (isChecked && !isFastUse(node)) {
       const text = node.type === "Identifier" ? node.name : "a schema";
-      this.uses.push({
+      uses.push({
         node,
         message: `${text} is used as a value: only options and parse() need no zod`,
       });
-    } else this.used.set(label, used);
+    } else usedSchemas.set(label, used);
   }
 
   /** Returns true for `Note.parse(value)`, and for arguments and options of this package. */
-  #isFastUse(value: AnyNode): boolean {
-    const { parentOf } = this.#code;
+  function isFastUse(value: AnyNode): boolean {
+    const { parentOf } = code;
     let node = value;
     let parent = parentOf(node)!;
     if (parent.type === "MemberExpression" && parent.object === node) {
@@ -278,54 +263,54 @@ class SchemaReader implements FunctionSchemas {
     }
     if (parent.type !== "CallExpression" || parent.callee === node) return false;
     const root = getRoot(parent.callee);
-    return root.type === "Identifier" && this.#trellis.has(root.name);
+    return root.type === "Identifier" && trellis.has(root.name);
   }
 
   /** Checks whether an expression starts at zod. */
-  #isSchema(node: AnyNode): boolean {
+  function isSchema(node: AnyNode): boolean {
     const root = getRoot(readLabel(node)?.value ?? node);
     if (root.type !== "Identifier") return false;
-    if (this.#zod.has(root.name)) return true;
-    const { declarator, value } = this.#variables.get(root.name) ?? {};
+    if (zod.has(root.name)) return true;
+    const { declarator, value } = variablesByName.get(root.name) ?? {};
     return value !== undefined && declarator!.end <= node.start && readLabel(value) !== undefined &&
-      this.#isSchema(value);
+      isSchema(value);
   }
 
   /** Reads an expression: true for a schema, false for other known values. */
-  #readKnown(node: AnyNode): NotKnown | boolean {
-    let known = this.#known.get(node);
+  function readKnown(node: AnyNode): NotKnown | boolean {
+    let known = knownNodes.get(node);
     if (known === undefined) {
       try {
-        known = this.#check(node);
+        known = check(node);
       } catch (error) {
         if (!(error instanceof NotKnown)) throw error;
         known = error;
       }
-      this.#known.set(node, known);
+      knownNodes.set(node, known);
     }
     return known;
   }
 
   /** Checks an expression; returns true if it is made with zod. */
-  #check(given: AnyNode): boolean {
+  function check(given: AnyNode): boolean {
     const node = readLabel(given)?.value ?? given;
-    if (this.#isPrimitive(node) || node.type === "Literal") return false;
+    if (isPrimitive(node) || node.type === "Literal") return false;
     switch (node.type) {
       case "Identifier":
-        return this.#checkName(node);
+        return checkName(node);
       case "ArrayExpression":
       case "ObjectExpression":
-        return [...childrenOf(node)].map((each) => this.#check(each)).includes(true);
+        return [...childrenOf(node)].map((each) => check(each)).includes(true);
       case "SpreadElement":
-        return this.#check(node.argument);
+        return check(node.argument);
       case "Property":
         if (node.computed || node.kind !== "init" || getMemberName(node) === "__proto__") break;
-        return this.#check(node.value);
+        return check(node.value);
       case "MemberExpression": {
         const name = getMemberName(node);
         if (name === undefined || node.optional) break;
         if (DENIED.has(name)) throw new NotKnown(node.property, `${name} is used`);
-        if (this.#checkObject(node.object)) return true;
+        if (checkObject(node.object)) return true;
         break;
       }
       case "CallExpression": {
@@ -333,69 +318,69 @@ class SchemaReader implements FunctionSchemas {
         if (node.optional || callee.type !== "Identifier" && callee.type !== "MemberExpression") {
           break;
         }
-        if (callee.type === "Identifier" && DENIED.has(this.#zod.get(callee.name)?.name ?? "")) {
+        if (callee.type === "Identifier" && DENIED.has(zod.get(callee.name)?.name ?? "")) {
           throw new NotKnown(callee, `${callee.name} is used`);
         }
-        if (!this.#checkObject(callee)) break;
+        if (!checkObject(callee)) break;
         for (const each of node.arguments) {
-          if (each.type === "SpreadElement") throw this.#notKnown(each);
-          this.#check(each);
+          if (each.type === "SpreadElement") throw notKnown(each);
+          check(each);
         }
         return true;
       }
     }
-    throw this.#notKnown(node);
+    throw notKnown(node);
   }
 
   /** Checks what a member or a call starts at: zod, or a value that is made with it. */
-  #checkObject(node: AnyNode): boolean {
-    return node.type === "Identifier" && this.#zod.has(node.name) || this.#check(node);
+  function checkObject(node: AnyNode): boolean {
+    return node.type === "Identifier" && zod.has(node.name) || check(node);
   }
 
-  /** Checks a name: a schema, since others are {@link #isPrimitive}. */
-  #checkName(node: AnyNode & { type: "Identifier" }): boolean {
+  /** Checks a name: a schema, since others are primitive. */
+  function checkName(node: AnyNode & { type: "Identifier" }): boolean {
     const { name } = node;
-    const variable = this.#variables.get(name);
-    if (this.#zod.has(name)) throw new NotKnown(node, "zod is used as a value");
+    const variable = variablesByName.get(name);
+    if (zod.has(name)) throw new NotKnown(node, "zod is used as a value");
     if (variable === undefined) {
       throw new NotKnown(node, `${name} is not a constant of the project`);
     }
     const { declarator, value } = variable;
     if (declarator.end > node.start) throw new NotKnown(node, `${name} is used before it is set`);
-    if (!this.#isSchema(value)) {
+    if (!isSchema(value)) {
       throw new NotKnown(declarator, `${name} can be changed: write its value into the schema`);
     }
-    const known = this.#readKnown(readLabel(value)!.value);
+    const known = readKnown(readLabel(value)!.value);
     if (known instanceof NotKnown) throw known;
     return known;
   }
 
   /** Checks for a literal, arithmetic of them, or a variable with such a value, which cannot change. */
-  #isPrimitive(node: AnyNode): boolean {
+  function isPrimitive(node: AnyNode): boolean {
     switch (node.type) {
       case "Literal":
         return !("regex" in node && node.regex);
       case "TemplateLiteral":
         return node.expressions.length === 0;
       case "UnaryExpression":
-        return /^[-+!~]$|^void$/.test(node.operator) && this.#isPrimitive(node.argument);
+        return /^[-+!~]$|^void$/.test(node.operator) && isPrimitive(node.argument);
       case "BinaryExpression":
-        return /^(?:\+|-|\*\*?|\/|%)$/.test(node.operator) && this.#isPrimitive(node.left) &&
-          this.#isPrimitive(node.right);
+        return /^(?:\+|-|\*\*?|\/|%)$/.test(node.operator) && isPrimitive(node.left) &&
+          isPrimitive(node.right);
       case "Identifier": {
-        const variable = this.#variables.get(node.name);
+        const variable = variablesByName.get(node.name);
         return variable === undefined
           ? CONSTANTS.has(node.name)
-          : variable.declarator.end <= node.start && this.#isPrimitive(variable.value);
+          : variable.declarator.end <= node.start && isPrimitive(variable.value);
       }
       default:
         return false;
     }
   }
 
-  #notKnown(node: AnyNode): NotKnown {
+  function notKnown(node: AnyNode): NotKnown {
     if (/Function/.test(node.type)) return new NotKnown(node, "a function is used");
-    const text = this.#textOf(node).replace(/\s+/g, " ");
+    const text = textOf(node).replace(/\s+/g, " ");
     return new NotKnown(
       node,
       `${text.length <= 40 ? text : `${text.slice(0, 39)}…`} is not a constant`,
@@ -406,42 +391,42 @@ class SchemaReader implements FunctionSchemas {
    * Checks that the creation of a schema has no effect, so that it can be omitted if it is not used.
    * Unlike a known value it may contain functions and other values.
    */
-  #isOmittable(given: AnyNode): boolean {
+  function isOmittable(given: AnyNode): boolean {
     const node = readLabel(given)?.value ?? given;
     if (node.type === "Identifier") {
-      return this.#zod.has(node.name) ||
-        this.#isSchema(node) && this.#isOmittable(this.#variables.get(node.name)!.value);
+      return zod.has(node.name) ||
+        isSchema(node) && isOmittable(variablesByName.get(node.name)!.value);
     }
     if (node.type === "MemberExpression") {
       const name = getMemberName(node);
       return name !== undefined && !node.optional &&
-        (!DENIED.has(name) || KEEP_FUNCTIONS.has(name)) && this.#isOmittable(node.object);
+        (!DENIED.has(name) || KEEP_FUNCTIONS.has(name)) && isOmittable(node.object);
     }
     if (node.type !== "CallExpression" || node.optional) return false;
     const { callee } = node;
     const name = getMemberName(callee) ??
-      (callee.type === "Identifier" ? this.#zod.get(callee.name)?.name : undefined);
+      (callee.type === "Identifier" ? zod.get(callee.name)?.name : undefined);
     const keepsFunctions = KEEP_FUNCTIONS.has(name ?? "");
     return name !== undefined && (!DENIED.has(name) || keepsFunctions) &&
-      this.#isOmittable(callee) &&
+      isOmittable(callee) &&
       node.arguments.every((each) =>
-        this.#isSimple(each) || keepsFunctions && /Function/.test(each.type)
+        isSimple(each) || keepsFunctions && /Function/.test(each.type)
       );
   }
 
-  #isSimple(given: AnyNode): boolean {
+  function isSimple(given: AnyNode): boolean {
     const node = readLabel(given)?.value ?? given;
     switch (node.type) {
       case "ArrayExpression":
       case "ObjectExpression":
-        return [...childrenOf(node)].every((each) => this.#isSimple(each));
+        return [...childrenOf(node)].every((each) => isSimple(each));
       case "Property":
-        return !node.computed && node.kind === "init" && this.#isSimple(node.value);
+        return !node.computed && node.kind === "init" && isSimple(node.value);
       case "Identifier":
       case "Literal":
         return true;
       default:
-        return this.#isPrimitive(node) || this.#isOmittable(node);
+        return isPrimitive(node) || isOmittable(node);
     }
   }
 }

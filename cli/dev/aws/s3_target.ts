@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import process from "node:process";
-import { readBody } from "../http/http_server.ts";
+import { type LocalHandler, readBody } from "../http/http_server.ts";
 import { assertNoPage, type SentMessage } from "./aws_sink.ts";
 import type { BucketStore, NewObject, StoredObject } from "./bucket_store.ts";
 import { checkPolicy, checkPresignedUrl, S3Error } from "./s3_checks.ts";
@@ -19,13 +19,6 @@ export interface ObjectChange {
   readonly size?: number;
   readonly eTag?: string;
 }
-
-/** Answers requests for files in local buckets. */
-export type S3Target = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  url: URL,
-) => Promise<void>;
 
 interface ObjectRequest {
   readonly request: IncomingMessage;
@@ -47,7 +40,7 @@ interface ObjectRequest {
 export function createS3Target(
   buckets: BucketStore,
   onSent: (sent: SentMessage) => void,
-): S3Target {
+): LocalHandler {
   const store = reportChanges(buckets, onSent);
   return async function answerS3(request, response, url): Promise<void> {
     allowOrigin(request, response);

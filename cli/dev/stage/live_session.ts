@@ -20,13 +20,11 @@ import { type Inputs, isChanged } from "../../sources/file_stamps.ts";
 import { bundleFunction } from "../../sources/local_bundle.ts";
 import { getFailures } from "../functions/invoker.ts";
 import { type LogLine, parseLine, type Recorder } from "../functions/recorder.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DevServerOptions } from "../dev_server_options.ts";
 import { type LocalInstance, startInstance } from "./local_instance.ts";
 
 /** Options of {@link startLiveSession}. */
-export interface LiveSessionOptions {
-  /** Absolute path of the project. */
-  readonly root: string;
+export interface LiveSessionOptions extends Pick<DevServerOptions, "root" | "terminal"> {
   /** Absolute path of an existing folder in the project for bundles. */
   readonly folder: string;
   /** The functions of the project by their names in AWS. */
@@ -39,7 +37,6 @@ export interface LiveSessionOptions {
   /** Opens the queue with the answers to an instance of a function. */
   readonly openAnswers: (instance: string, functionName: string) => Promise<Queue>;
   readonly recorder: Recorder;
-  readonly terminal: Terminal;
   /** Called with each line that a function prints. */
   readonly onLogText?: (text: string) => void;
 }

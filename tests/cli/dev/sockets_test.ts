@@ -1,6 +1,6 @@
 /** A WebSocket API of a project in `trellis dev`, with real clients. */
 import { assertEquals } from "@std/assert";
-import { SOCKET_PATH } from "../../../cli/dev/socket_gateway.ts";
+import { SOCKET_PATH } from "../../../cli/dev/socket_paths.ts";
 import { createTestProject, SERVED } from "./fixtures/project.ts";
 
 const FILES = {
