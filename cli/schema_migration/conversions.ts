@@ -63,13 +63,19 @@ const CONTAINED: Readonly<Record<string, readonly string[]>> = {
 const ZONED = "timestamp with time zone";
 const TIMES: readonly string[] = ["timestamp without time zone", ZONED];
 
+/** Types without their sizes. */
 interface ChangedType {
+  /** Number of the column. */
   readonly id: string;
   readonly have: string;
-  readonly size: string;
+  /** `(8,2)` */
+  readonly size: string | null;
   readonly fromEnum: boolean;
-  readonly want: string;
-  readonly toEnum: boolean;
+  /** `null` for a type that is not found. */
+  readonly want: string | null;
+  readonly toEnum: boolean | null;
+  /** True for two enums, or for arrays of them. */
+  readonly areEnums: boolean | null;
 }
 
 /** Changes of types in migrations that are rolled back. */
@@ -105,9 +111,14 @@ export class Conversions {
       const { rows: [types] } = await database.query<ChangedType>(
         `SELECT a.attrelid || '.' || a.attnum AS id, format_type(a.atttypid, NULL) AS have,
           substring(format_type(a.atttypid, a.atttypmod) FROM '\\(.*\\)') AS size,
-          t.typtype = 'e' AS "fromEnum", w.oid::regtype::text AS want, w.typtype = 'e' AS "toEnum"
-        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid, pg_type w
-        WHERE a.attrelid = to_regclass($1) AND a.attname = $2 AND w.oid = to_regtype($3)`,
+          t.typtype = 'e' AS "fromEnum", w.oid::regtype::text AS want, w.typtype = 'e' AS "toEnum",
+          CASE e.typtype WHEN 'e' THEN f.typtype = 'e' ELSE t.typtype = 'e' AND w.typtype = 'e' END
+            AS "areEnums"
+        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+        LEFT JOIN pg_type e ON e.typarray = t.oid
+        LEFT JOIN pg_type w ON w.oid = to_regtype($3)
+        LEFT JOIN pg_type f ON f.typarray = w.oid
+        WHERE a.attrelid = to_regclass($1) AND a.attname = $2`,
         [table.split(".").map(quoteName).join("."), name, written],
       );
       if (types === undefined || !this.#isOld(types.id)) continue;
@@ -121,32 +132,35 @@ export class Conversions {
 
   #isReversible(types: ChangedType, written: string, using: Using | undefined): boolean {
     const { id, have, want } = types;
+    if (want === null) return false;
     if (using === "none" && EXACT.some((kind) => kind.includes(have) && kind.includes(want))) {
       return true;
     }
     const isFirst = !this.#converted.has(id);
     this.#converted.add(id);
     // the cast back is that of one conversion
-    return !this.#isExact && isFirst && using !== undefined && isLossless(types, written, using);
+    return !this.#isExact && isFirst && using !== undefined &&
+      isLossless({ ...types, want }, written, using);
   }
 }
 
 const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
-/** What follows the type: nothing, a cast of the column to the type, or to a time in UTC. */
-type Using = "none" | "cast" | "utc";
+/** What follows the type: nothing, or a cast of the column to the type, by its text, or to a time in UTC. */
+type Using = "none" | "cast" | "text" | "utc";
 
 function readUsing(text: string, column: string, type: string): Using | undefined {
   if (text === "") return "none";
   const [, name, rest = ""] = /^USING\s+\(?\s*("(?:[^"]|"")+"|\w+)\s*(.*?)\)?$/is.exec(text) ?? [];
   if (name !== quoteName(column) && name?.toLowerCase() !== column) return undefined;
   if (/^(?:::\s*timestamp\s+)?AT\s+TIME\s+ZONE\s+'UTC'$/i.test(rest)) return "utc";
-  return rest.replace(/^::\s*/, "") === type ? "cast" : undefined;
+  if (rest.replace(/^::\s*/, "") === type) return "cast";
+  return rest.replace(/^::\s*text(?:\[\])?\s*::\s*/i, "") === type ? "text" : undefined;
 }
 
 /** Returns true if each old value is the new one, converted back. */
 function isLossless(
-  { have, size, want, fromEnum, toEnum }: ChangedType,
+  { have, size, want, fromEnum, toEnum, areEnums }: ChangedType & { readonly want: string },
   written: string,
   using: Using,
 ): boolean {
@@ -157,7 +171,8 @@ function isLossless(
     return (isUtc || using === "none" && (have === want || !isZoned)) &&
       (have === "date" || getPrecision(size ?? "") <= getPrecision(digits));
   }
-  if (using === "cast") return TEXTS.includes(have) && toEnum;
+  if (using === "text") return areEnums === true;
+  if (using === "cast") return TEXTS.includes(have) && toEnum === true;
   if (TEXTS.includes(want)) return READABLE.has(have) || fromEnum;
   if (INTEGERS.includes(have) && want === "numeric") return !digits.includes("-");
   if (CONTAINED[have]?.includes(want)) return digits === "";

@@ -411,9 +411,22 @@ class WayBack {
   async #rename(): Promise<void> {
     const { identities } = this.#target;
     const schemas = new Set(await readSchemas(this.#database));
-    for (const now of (await readIdentities(this.#database)).values()) {
+    const present = await readIdentities(this.#database);
+    // an enum that was created again gets its values back instead
+    const enums = new Set(
+      [...present.values()].filter(({ kind }) => kind === "type").map((each) => getLabel(each)),
+    );
+    for (const now of present.values()) {
       const old = identities.get(now.id);
       if (old === undefined || now.kind === "column") continue;
+      if (now.kind === "type" && isKept(now.schema) && enums.has(getLabel(old))) {
+        // columns that come back may have it
+        await this.#run(`DROP TYPE ${quoteTable(now)}`).then(
+          () => this.#run(`DROP SCHEMA ${quoteName(now.schema)}`),
+          () => {},
+        );
+        continue;
+      }
       const kind = upper(now.kind);
       if (old.schema !== now.schema) {
         if (!schemas.has(old.schema)) await this.#run(`CREATE SCHEMA ${quoteName(old.schema)}`);
