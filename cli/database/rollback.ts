@@ -4,6 +4,7 @@ import { assertNothingChanged, INTERNAL, planMigrations } from "../../database/m
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { readSquashed } from "../../database/migrations/squashed.ts";
 import { withSession } from "../../database/providers/client.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { hashText, type MigrationFile } from "../../database/migrations/files.ts";
 import { quoteName } from "../../sql/quote.ts";
@@ -18,6 +19,7 @@ import {
   type KeptObject,
 } from "../schema_migration/keep_dropped.ts";
 import { describeDrift, toQueryable } from "./drift.ts";
+import type { FitCheck } from "../schema_migration/conversions.ts";
 import { planRollback } from "../schema_migration/plan_rollback.ts";
 import { withMigrated } from "../schema_migration/replay.ts";
 
@@ -80,7 +82,9 @@ export async function planDatabaseRollback(
       );
     }
     const times = rows.map(({ tag, appliedAt }) => [tag, appliedAt.getTime()]).sort();
-    const plan = await planRollback({ stay, undo, id: JSON.stringify([to, times]), tables });
+    const isDistributed = target.database.provider === "distsql";
+    const id = JSON.stringify([to, times]);
+    const plan = await planRollback({ stay, undo, id, tables, isDistributed });
     const isBegun = unfinished.some(({ tag }) => tag === plan.down.tag);
     const problems = [...plan.problems];
     // a rollback that has begun was checked before, and the database is between both
@@ -90,11 +94,13 @@ export async function planDatabaseRollback(
         if (present.has(name)) continue;
         problems.push(`${label} was dropped by ${place} without --retain, so its values are gone`);
       }
-      if (target.database.provider !== "distsql") {
+      if (!isDistributed) {
         problems.push(
           ...describeDrift(await readObjects(toQueryable(session)), plan.before, target),
         );
       }
+      // a query on another table than that of the migrations fails
+      if (problems.length === 0) problems.push(...await findUnfit(session, plan.checks));
     }
     return {
       folder: { files: [...stay, ...plan.undone, plan.down], hasJournal: true, unlisted: [] },
@@ -112,6 +118,27 @@ function findTarget(applied: readonly MigrationFile[], to: string | undefined): 
   const at = applied.findIndex(({ tag }) => tag === to || `${tag}.sql` === to);
   if (at < 0) throw new ConfigurationError(`--to names ${to}, which is no applied migration`);
   return at + 1;
+}
+
+/** Finds columns with values that do not fit the type that they get back. */
+async function findUnfit(session: SqlSession, checks: readonly FitCheck[]): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { label, type, sql } of checks) {
+    const isUnfit = await session.query(sql).then(
+      ([row]) => row.isUnfit === true,
+      (error) => {
+        // a data exception: a text that is no number
+        if (findSqlState(error)?.startsWith("22") === true) return true;
+        throw error;
+      },
+    );
+    if (isUnfit) {
+      problems.push(
+        `${label} has values that are no ${type}, its type before: change or delete them`,
+      );
+    }
+  }
+  return problems;
 }
 
 interface KeptName {

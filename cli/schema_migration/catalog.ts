@@ -72,6 +72,8 @@ export interface CatalogEnum {
   readonly schema: string;
   readonly name: string;
   readonly values: readonly string[];
+  /** The type of its columns, as PostgreSQL prints it. */
+  readonly type: string;
 }
 
 /** The objects of a database that a drizzle schema can declare. */

@@ -157,8 +157,9 @@ async function areUsedByKept(
     `SELECT FROM pg_depend d JOIN pg_type t ON t.oid = d.refobjid
       LEFT JOIN pg_attribute a ON d.classid = 'pg_class'::regclass AND a.attrelid = d.objid
         AND a.attnum = d.objsubid
-      LEFT JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
       LEFT JOIN pg_attrdef v ON d.classid = 'pg_attrdef'::regclass AND v.oid = d.objid
+      LEFT JOIN pg_class c ON c.oid = coalesce(a.attrelid, v.adrelid)
+      LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
       LEFT JOIN pg_attribute o ON o.attrelid = v.adrelid AND o.attnum = v.adnum
       WHERE d.refclassid = 'pg_type'::regclass AND d.deptype = 'n'
       AND (t.oid = ANY ($1::oid[]) OR t.typelem = ANY ($1::oid[]))

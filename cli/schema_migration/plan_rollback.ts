@@ -1,6 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { readRowChange } from "../../distsql/batches/row_change.ts";
-import { readAlterActions } from "../../distsql/syntax/alter_action.ts";
 import { getTable } from "../../distsql/syntax/statement_table.ts";
 import { hashText, type MigrationFile } from "../../database/migrations/files.ts";
 import { type HistoryTables, removeApplied } from "../../database/migrations/history.ts";
@@ -11,7 +10,16 @@ import { keywordSet } from "../../sql/list_words.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
+import {
+  checkValues,
+  Conversions,
+  type FitCheck,
+  guardChange,
+  readTypedColumns,
+  type TypedColumn,
+} from "./conversions.ts";
 import { listCreated } from "./created_objects.ts";
+import { hasSameOrFewer, replaceEnum } from "./compare_catalogs.ts";
 import { findForeignKeys } from "./compare_tables.ts";
 import {
   compareObjects,
@@ -36,6 +44,8 @@ export interface RollbackOptions {
   readonly id: string;
   /** Tables that record migrations. */
   readonly tables: HistoryTables;
+  /** True for Aurora DSQL, which cannot check values and convert them in one statement. */
+  readonly isDistributed: boolean;
 }
 
 /** Plan of a rollback. */
@@ -52,6 +62,8 @@ export interface RollbackPlan {
   readonly needed: readonly KeptObject[];
   /** Objects that the rollback drops and keeps under another name. */
   readonly kept: readonly KeptObject[];
+  /** Queries that find values which do not fit the types from before the migrations. */
+  readonly checks: readonly FitCheck[];
   /** The objects of the database before the rollback. */
   readonly before: DatabaseObjects;
 }
@@ -99,17 +111,20 @@ function describe({ kind, column, ...object }: Identity): string {
  * @throws {ConfigurationError} If a migration does not run on the embedded database.
  */
 export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
-  const { stay, undo, id, tables } = options;
+  const { stay, undo, id, tables, isDistributed } = options;
   return withMigrated(stay, async (database) => {
     const catalog = await readCatalog(database);
+    const identities = await readIdentities(database);
     const target: Target = {
       objects: await readObjects(database, catalog),
       catalog,
-      identities: await readIdentities(database),
+      identities,
+      conversions: new Conversions((each) => identities.has(each), isDistributed),
+      isDistributed,
     };
     const problems: string[] = [];
     const replayed = await keepDropped(undo, database, {
-      keeps: (each) => target.identities.has(each),
+      keeps: (each) => identities.has(each),
       so: "it cannot be rolled back",
       inspect: async (statement) => {
         const problem = await findLoss(statement, database, target);
@@ -121,7 +136,7 @@ export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
     const way = new WayBack(database, tag, target);
     problems.push(...way.findLost(await readIdentities(database)));
     if (problems.length === 0) problems.push(...await way.run(before));
-    const { statements } = way;
+    const { statements, checks } = way;
     const rollsBack = undo.map((file) => file.tag);
     const sql = statements.map((statement) => `${statement};\n`).join("");
     return {
@@ -131,6 +146,7 @@ export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
       problems,
       needed: replayed.kept,
       kept: way.kept,
+      checks,
       before,
     };
   });
@@ -141,6 +157,9 @@ interface Target {
   readonly objects: DatabaseObjects;
   readonly catalog: Catalog;
   readonly identities: ReadonlyMap<string, Identity>;
+  /** The types that the migrations change. */
+  readonly conversions: Conversions;
+  readonly isDistributed: boolean;
 }
 
 function getPlace({ file: { path }, line, source }: ReplayedStatement): string {
@@ -151,12 +170,12 @@ function getPlace({ file: { path }, line, source }: ReplayedStatement): string {
 async function findLoss(
   { reader, sql }: ReplayedStatement,
   database: PGlite,
-  { identities }: Target,
+  { identities, conversions }: Target,
 ): Promise<string | undefined> {
   const first = reader.key(0);
   if (first === "GRANT" || first === "REVOKE") return "changes rights, which are not rolled back";
   if (reader.is(0, "DROP", "TRIGGER")) return await findEnded(reader, database);
-  if (reader.is(0, "ALTER", "TABLE")) return await findConverted(reader, database, identities);
+  if (reader.is(0, "ALTER", "TABLE")) return await conversions.findLoss(reader, database);
   const change = readRowChange(sql);
   if (!CHANGES_ROWS.has(first) && change === undefined) return undefined;
   if (first === "SELECT" && SETS_SEQUENCE.test(reader.text(0, reader.size))) return undefined;
@@ -201,48 +220,11 @@ async function findColumns(
   return rows.filter(({ id }) => identities.has(id)).map(({ name }) => name);
 }
 
-/** Types between which PostgreSQL converts without a loss, or refuses. */
-const EXACT: readonly (readonly string[])[] = [
-  ["smallint", "integer", "bigint"],
-  ["text", "character varying"],
-];
-
-async function findConverted(
-  reader: StatementReader,
-  database: PGlite,
-  identities: Target["identities"],
-): Promise<string | undefined> {
-  for (const action of readAlterActions(reader)) {
-    if (action.kind !== "alter_column" || action.change !== "type") continue;
-    const table = getTable(reader)!;
-    const { name } = action.column;
-    if (!(await findColumns(database, table, identities)).includes(name)) continue;
-    const end = reader.findEnd(AFTER_TYPE, action.valueAt);
-    const { rows: [types] } = await database.query<{ have: string; want: string }>(
-      `SELECT format_type(atttypid, NULL) AS have, to_regtype($3)::text AS want FROM pg_attribute
-        WHERE attrelid = to_regclass($1) AND attname = $2`,
-      [
-        table.split(".").map(quoteName).join("."),
-        name,
-        reader.text(action.valueAt, Math.min(end, action.to)),
-      ],
-    );
-    const isExact = end >= action.to &&
-      EXACT.some((family) => family.includes(types.have) && family.includes(types.want));
-    if (!isExact) {
-      return `converts ${table}.${name} from ${types.have} to ${types.want}: the old values are not ` +
-        "known, and new ones may not fit";
-    }
-  }
-  return undefined;
-}
-
-const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
-
 /** The statements that lead back, which run on the embedded database while they are planned. */
 class WayBack {
   readonly statements: string[] = [];
   readonly kept: KeptObject[] = [];
+  readonly checks: FitCheck[] = [];
   readonly #database: PGlite;
   readonly #tag: string;
   readonly #target: Target;
@@ -268,7 +250,8 @@ class WayBack {
    * @returns Why they do not lead back.
    */
   async run(before: DatabaseObjects): Promise<string[]> {
-    const { objects, catalog } = this.#target;
+    const { objects, catalog, isDistributed } = this.#target;
+    const columns = await this.#findColumns();
     const stays = new Set([...objects].map(([label, sql]) => `${label.split(" ON ")[0]} ${sql}`));
     for (const kind of ["trigger", "policy", "rule"]) {
       for (const { label, have } of compareObjects(before, objects)) {
@@ -290,6 +273,8 @@ class WayBack {
         await this.#run(`ALTER TABLE ${quoteTable(table)} DISABLE ROW LEVEL SECURITY`);
       }
     }
+    this.checks.push(...checkValues(now, catalog, columns));
+    await this.#replaceEnums(now);
     const { steps, problems } = await settle(this.#database, {
       want: catalog,
       created: listCreated(catalog),
@@ -298,7 +283,13 @@ class WayBack {
       isPartial: true,
     });
     if (problems.length > 0) return [...problems];
-    this.statements.push(...steps.map(({ sql }) => sql));
+    for (const { sql } of steps) {
+      const guarded = guardChange(sql, (table, column) => columns.get(`${table}.${column}`));
+      this.statements.push(guarded === undefined || isDistributed ? sql : guarded.sql);
+      if (guarded !== undefined) this.checks.push(guarded.check);
+    }
+    // columns of old tables have their old types now
+    await this.#dropObjects("type");
     for (const { label, want } of await this.#compare()) {
       if (want !== undefined || !label.startsWith("function ")) continue;
       await this.#run(`DROP ROUTINE ${label.slice("function ".length)}`);
@@ -309,6 +300,29 @@ class WayBack {
     await this.#create("trigger");
     return (await this.#compare())
       .map((each) => describeDifference(each, "the result", "the migrations that stay"));
+  }
+
+  /** Takes back values of enums. Columns that are kept may have them, and keep the type. */
+  async #replaceEnums(now: Catalog): Promise<void> {
+    for (const want of this.#target.catalog.enums) {
+      const old = now.enums.find((each) => getLabel(each) === getLabel(want));
+      if (old === undefined || !hasSameOrFewer(want, old)) continue;
+      for (const { sql } of replaceEnum(now, old, want)) {
+        if (!sql.startsWith("DROP TYPE ")) await this.#run(sql);
+        else await this.#run(sql).catch(() => this.#drop(sql));
+      }
+    }
+  }
+
+  /** Returns the present columns by the names that they had before the migrations. */
+  async #findColumns(): Promise<ReadonlyMap<string, TypedColumn>> {
+    const { identities } = this.#target;
+    return new Map(
+      [...await readTypedColumns(this.#database)].flatMap(([id, now]) => {
+        const old = identities.get(id);
+        return old === undefined ? [] : [[`${getLabel(old)}.${old.column}`, now] as const];
+      }),
+    );
   }
 
   async #compare(): Promise<ObjectDifference[]> {
@@ -379,10 +393,17 @@ class WayBack {
       if (each.isGenerated) await this.#run(sql);
       else await this.#drop(sql);
     }
-    for (const kind of ["table", "sequence", "type"] as const) {
-      for (const each of added) {
-        if (each.kind === kind) await this.#drop(`DROP ${upper(kind)} ${quoteTable(each)}`);
-      }
+    for (const kind of ["table", "sequence"] as const) await this.#dropObjects(kind);
+  }
+
+  /** Drops the tables, sequences or enums that the migrations have added. */
+  async #dropObjects(kind: "table" | "sequence" | "type"): Promise<void> {
+    const { identities, catalog } = this.#target;
+    // an enum that lost values was created again
+    const stays = new Set(kind === "type" ? catalog.enums.map(getLabel) : []);
+    for (const each of (await readIdentities(this.#database)).values()) {
+      if (each.kind !== kind || identities.has(each.id) || stays.has(getLabel(each))) continue;
+      await this.#drop(`DROP ${upper(kind)} ${quoteTable(each)}`);
     }
   }
 
@@ -390,9 +411,22 @@ class WayBack {
   async #rename(): Promise<void> {
     const { identities } = this.#target;
     const schemas = new Set(await readSchemas(this.#database));
-    for (const now of (await readIdentities(this.#database)).values()) {
+    const present = await readIdentities(this.#database);
+    // an enum that was created again gets its values back instead
+    const enums = new Set(
+      [...present.values()].filter(({ kind }) => kind === "type").map((each) => getLabel(each)),
+    );
+    for (const now of present.values()) {
       const old = identities.get(now.id);
       if (old === undefined || now.kind === "column") continue;
+      if (now.kind === "type" && isKept(now.schema) && enums.has(getLabel(old))) {
+        // columns that come back may have it
+        await this.#run(`DROP TYPE ${quoteTable(now)}`).then(
+          () => this.#run(`DROP SCHEMA ${quoteName(now.schema)}`),
+          () => {},
+        );
+        continue;
+      }
       const kind = upper(now.kind);
       if (old.schema !== now.schema) {
         if (!schemas.has(old.schema)) await this.#run(`CREATE SCHEMA ${quoteName(old.schema)}`);

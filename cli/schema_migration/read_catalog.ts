@@ -99,10 +99,10 @@ FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.
 WHERE ${OWN_CLASS} ORDER BY p.polname`;
 
 const ENUMS = `SELECT n.nspname AS schema, c.typname AS name,
-  json_agg(e.enumlabel ORDER BY e.enumsortorder) AS values
+  json_agg(e.enumlabel ORDER BY e.enumsortorder) AS values, format_type(c.oid, NULL) AS type
 FROM pg_type c JOIN pg_namespace n ON n.oid = c.typnamespace JOIN pg_enum e ON e.enumtypid = c.oid
 WHERE ${OWN} AND NOT EXISTS (SELECT FROM pg_depend x WHERE x.objid = c.oid AND x.deptype = 'e')
-GROUP BY 1, 2 ORDER BY 1, 2`;
+GROUP BY 1, 2, c.oid ORDER BY 1, 2`;
 
 const SEQUENCES = `SELECT n.nspname AS schema, c.relname AS name,
   format_type(s.seqtypid, NULL) || ' ' || ${SEQUENCE_OPTIONS} AS definition

@@ -196,7 +196,7 @@ Deno.test("generate migration writes nothing that Aurora DSQL or PostgreSQL refu
   });
 });
 
-Deno.test("generate migration adds values to an enum and refuses to remove them", async () => {
+Deno.test("generate migration adds, removes and moves values of an enum, and does not rename them", async () => {
   const mood = (values: string) =>
     `import { integer, pgEnum, pgTable } from "drizzle-orm/pg-core";
 export const mood = pgEnum("mood", [${values}]);
@@ -213,8 +213,23 @@ export const notes = pgTable("notes", { id: integer("id").primaryKey(), mood: mo
       `ALTER TYPE "public"."mood" ADD VALUE 'wild'`,
     ]);
     assertEquals((await run(root, "--check")).exitCode, 0);
-    await write(root, "src/schema.ts", mood(`"calm"`));
-    assertStringIncludes((await run(root, "less")).stdout, "values can only be added");
+    await write(root, "src/schema.ts", mood(`"wild", "calm"`));
+    const less = JSON.parse((await run(root, "less", "--json")).stdout);
+    const next = `"public"."mood__trellis_new"`;
+    assertEquals(less.statements, [
+      { sql: `CREATE TYPE ${next} AS ENUM ('wild', 'calm')` },
+      {
+        sql:
+          `ALTER TABLE "notes" ALTER COLUMN "mood" SET DATA TYPE ${next} USING "mood"::text::${next}`,
+        risk: "fails if a row has the value shy",
+      },
+      { sql: `DROP TYPE "public"."mood"` },
+      { sql: `ALTER TYPE ${next} RENAME TO "mood"` },
+    ]);
+    assertEquals((await run(root, "--check")).exitCode, 0);
+    await write(root, "src/schema.ts", mood(`"wild", "quiet"`));
+    const renamed = await run(root, "renamed");
+    assertStringIncludes(renamed.stdout, `write ALTER TYPE "public"."mood" RENAME VALUE by hand`);
   });
 });
 

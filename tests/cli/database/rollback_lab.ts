@@ -176,4 +176,19 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
      CREATE POLICY own ON tags USING (true);`,
     "INSERT INTO app.parts VALUES (1, 'm', 1, 'part'); UPDATE notes SET part = 1",
   ],
+  "converted columns and added values": [
+    `ALTER TYPE mood ADD VALUE 'wild';
+     CREATE TYPE label AS ENUM ('tag', 'word');
+     ALTER TABLE tags ALTER label TYPE label USING label::label;
+     ALTER TABLE numbered ALTER id TYPE text;
+     ALTER TABLE tags RENAME TO words;`,
+    "UPDATE words SET label = 'tag'; UPDATE notes SET mood = 'calm'; UPDATE notes SET mood = 'glad'",
+  ],
+  "an enum without a value": [
+    `CREATE TYPE next AS ENUM ('glad');
+     ALTER TABLE notes ALTER mood TYPE next USING mood::text::next;
+     DROP TYPE mood;
+     ALTER TYPE next RENAME TO mood;`,
+    "UPDATE notes SET mood = 'glad'",
+  ],
 };

@@ -95,6 +95,95 @@ Deno.test("db rollback refuses what cannot come back, and runs nothing", unsanit
   }
 });
 
+const TYPED = `CREATE TYPE mood AS ENUM ('calm', 'glad');
+CREATE TABLE more (id int PRIMARY KEY, n int, at timestamp(3), day date, due date, key uuid, document jsonb,
+  kind text DEFAULT 'letter' NOT NULL, mood mood DEFAULT 'calm', moods mood[], price numeric(8, 2),
+  letters character(4), flag boolean, rate real, size text DEFAULT 'm');`;
+const TYPED_ROWS = `INSERT INTO more VALUES
+  (1, -7, '2026-03-29 02:30:00.125', '2026-03-29', '2026-03-29', '3f9a6f3c-32f8-4c5e-9a86-1d5f6c1c8f10',
+    '{"b": [1, 2.50], "a": "é"}', 'bill', 'glad', '{glad,calm}', 12.50, 'ab', true, 0.1, 'l'),
+  (2, NULL, NULL, NULL, NULL, NULL, NULL, 'letter', NULL, '{NULL}', NULL, NULL, NULL, NULL, NULL);
+  INSERT INTO more (id, n, at, day) VALUES (3, 2147483647, 'infinity', '-infinity');`;
+const CONVERTED = `ALTER TYPE mood ADD VALUE 'wild' BEFORE 'glad';
+CREATE TYPE kind AS ENUM ('letter', 'bill');
+CREATE TYPE "Size" AS ENUM ('m', 'l');
+ALTER TABLE more RENAME COLUMN n TO number;
+ALTER TABLE more ALTER number TYPE text;
+ALTER TABLE more ALTER COLUMN at SET DATA TYPE timestamptz USING (at AT TIME ZONE 'UTC');
+ALTER TABLE more ALTER kind DROP DEFAULT, ALTER kind TYPE kind USING kind::kind, ALTER kind SET DEFAULT 'letter';
+ALTER TABLE more ALTER size DROP DEFAULT;
+ALTER TABLE more ALTER size TYPE "Size" USING ("size"::"Size");
+ALTER TABLE more ALTER day TYPE timestamp, ALTER key TYPE varchar(40), ALTER document TYPE json;
+ALTER TABLE more ALTER price TYPE numeric(12, 4), ALTER letters TYPE text, ALTER flag TYPE text;
+ALTER TABLE more ALTER rate TYPE double precision;
+ALTER TABLE more ALTER due TYPE timestamptz USING due::timestamp AT TIME ZONE 'UTC';
+ALTER TABLE more RENAME TO entries;`;
+
+/** Values that are written after the migration and do not fit the old types, and the reasons. */
+const UNFIT: readonly Readonly<Record<string, readonly [value: string, reason: string]>>[] = [
+  {
+    number: ["'007'", "more.n has values that are no integer"],
+    day: ["'2026-03-29 10:00'", "more.day has values that are no date"],
+    due: ["'2026-03-29 01:00Z'", "more.due has values that are no date"],
+    key: ["'3F9A6F3C-32f8-4c5e-9a86-1d5f6c1c8f10'", "more.key has values that are no uuid"],
+    document: [`'{"a": 1, "a": 2}'`, "more.document has values that are no jsonb"],
+    price: ["1.0001", "more.price has values that are no numeric(8,2)"],
+    letters: ["'abcde'", "more.letters has values that are no character(4)"],
+    flag: ["'yes'", "more.flag has values that are no boolean"],
+    rate: ["0.1", "more.rate has values that are no real"],
+    at: [
+      "'2026-03-29 01:00:00.1234Z'",
+      "more.at has values that are no timestamp(3) without time zone",
+    ],
+    mood: ["'wild'", "more.mood has values that are no mood (calm, glad)"],
+    moods: ["'{calm,wild}'", "more.moods has values that are no mood (calm, glad)"],
+  },
+  {
+    number: ["'seven'", "more.n has values that are no integer"],
+    price: ["1234567", "more.price has values that are no numeric(8,2)"],
+  },
+];
+
+Deno.test(
+  "db rollback converts values back that are those from before, and refuses others",
+  unsanitized,
+  async () => {
+    await using server = await startPostgres({ settings: ["timezone=America/New_York"] });
+    await withLab(server, async ({ target, write, read, client }) => {
+      await write({ "0001_base.sql": TYPED });
+      await runMigrations(target);
+      await client.unsafe(TYPED_ROWS);
+      const before = await read();
+      await write({ "0002_types.sql": CONVERTED });
+      await runMigrations(target);
+      for (const changes of UNFIT) {
+        const values = Object.entries(changes).map(([name, [value]]) => `${name} = ${value}`);
+        await client.unsafe("CREATE TEMP TABLE saved AS SELECT * FROM entries WHERE id = 1");
+        await client.unsafe(`UPDATE entries SET ${values.join(", ")} WHERE id = 1`);
+        const problems = await rollBack(target);
+        assertEquals(problems.length, values.length, problems.join("\n"));
+        for (const [, reason] of Object.values(changes)) {
+          assertStringIncludes(problems.join("\n"), reason);
+        }
+        await client.unsafe(`DELETE FROM entries WHERE id = 1;
+          INSERT INTO entries SELECT * FROM saved; DROP TABLE saved`);
+      }
+      const { folder, problems } = await planDatabaseRollback(target, undefined);
+      assertEquals(problems, []);
+      // written after the check
+      await client.unsafe("UPDATE entries SET number = '007' WHERE id = 3");
+      await assertRejects(() => runMigrationFolder(target, () => folder), MigrationError);
+      assertEquals([...await client`SELECT number FROM entries WHERE id = 3`], [{ number: "007" }]);
+      await client.unsafe("UPDATE entries SET number = '2147483647' WHERE id = 3");
+      assertEquals(await rollBack(target), []);
+      assertEquals(await read(), before);
+      await runMigrations(target);
+      assertEquals(await rollBack(target), []);
+      assertEquals(await read(), before);
+    });
+  },
+);
+
 Deno.test(
   "db rollback of a large table on PostgreSQL continues, and migrations are refused until then",
   unsanitized,

@@ -14,7 +14,7 @@ const DESCRIBE: readonly string[] = [
     AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('public', 'app'))
     ORDER BY 1, 2`,
   `SELECT enumtypid::regtype::text AS enum, enumlabel FROM pg_enum
-    ORDER BY 1, enumsortorder`,
+    WHERE NOT starts_with(enumtypid::regtype::text, '__orm_kept_') ORDER BY 1, enumsortorder`,
 ];
 
 type Row = Record<string, unknown>;

@@ -151,7 +151,7 @@ async function tryPair(lab: DistSqlLab, seed: number): Promise<Outcome> {
 }
 
 /** Labels of the enum, and one that it never has. */
-const LABELS = ["calm", "glad", "shy", "wild", "other"];
+const LABELS = ["angry", "calm", "glad", "shy", "wild", "other"];
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 

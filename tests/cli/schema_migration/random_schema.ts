@@ -189,7 +189,8 @@ export function createSchema(
   const names = ["notes", "Tags", "users"].slice(0, 1 + random.below(3));
   // a table that a view reads is not recreated
   const view = isDistSql && random.chance(0.7) ? undefined : random.pick(VIEWS);
-  const empty: SchemaModel = { moods: ["calm", "glad"], tables: [], view, isDistSql, types };
+  const moods = random.chance(0.5) ? ["calm", "glad"] : ["calm", "glad", "angry"];
+  const empty: SchemaModel = { moods, tables: [], view, isDistSql, types };
   return names.reduce((schema, name) => addTable(random, schema, name), empty);
 }
 
@@ -228,7 +229,17 @@ function column(random: Random, name: string, types: readonly string[]): ColumnM
 
 /** Changes a schema at some places. */
 export function changeSchema(random: Random, schema: SchemaModel): SchemaModel {
-  const moods = random.chance(0.3) ? ["shy", ...schema.moods, "wild"] : schema.moods;
+  const [first, second, ...others] = schema.moods;
+  const moods = random.pick([
+    schema.moods,
+    schema.moods,
+    schema.moods,
+    ["shy", ...schema.moods, "wild"],
+    ["shy", ...schema.moods, "wild"],
+    // rows have none of the others
+    [first, second],
+    [...others, second, first],
+  ]);
   const tables = schema.tables.map((table) => changeTable(random, table, schema.types));
   const view = schema.view && random.pick(VIEWS);
   const changed = { ...schema, moods, tables, view };
