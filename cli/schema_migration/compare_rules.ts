@@ -36,9 +36,11 @@ export function compareRules(
   const proven = new Set(have.rules.map((rule) => toNextKey(rule, open)));
   const keys = new Set(want.rules.map(getKey));
   const present = new Set(have.rules.map(getKey));
-  const added = want.rules.filter((rule) => !present.has(getKey(rule)));
+  // what a parent gives follows it
+  const added = want.rules.filter((rule) => !rule.isInherited && !present.has(getKey(rule)));
   const others = have.rules.filter((rule) =>
-    !keys.has(getKey(rule)) && (!old.has(rule.name) || drops.has(getRuleLabel(have, rule)))
+    !rule.isInherited && !keys.has(getKey(rule)) &&
+    (!old.has(rule.name) || drops.has(getRuleLabel(have, rule)))
   );
   const isRemoved = (rule: CatalogRule) =>
     drops.has(getRuleLabel(have, rule)) || added.some((next) => replaces(next, rule));

@@ -19,10 +19,19 @@ import {
   describeDifference,
   type ObjectDifference,
   readObjects,
+  restoreObject,
 } from "./database_objects.ts";
 import { readOpenExpands } from "./expand_steps.ts";
 import { listLabels, settle } from "./plan_difference.ts";
-import { isKept, keepDropped, type KeptObject } from "./keep_dropped.ts";
+import {
+  isKept,
+  join,
+  keepDropped,
+  type KeptObject,
+  type Parent,
+  readParents,
+  separate,
+} from "./keep_dropped.ts";
 import { readCatalog, readSchemas } from "./read_catalog.ts";
 import { type ReplayedStatement, runStatement, withMigrated } from "./replay.ts";
 
@@ -65,6 +74,8 @@ interface Identity {
   readonly name: string;
   readonly column: string | null;
   readonly isGenerated: boolean;
+  /** True for a column that follows the one of a parent. */
+  readonly isInherited: boolean;
 }
 
 const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
@@ -72,14 +83,15 @@ const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 
 const IDENTITIES = `SELECT c.oid::text AS id,
   CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END AS kind, n.nspname AS schema,
-  c.relname AS name, NULL AS column, false AS "isGenerated"
+  c.relname AS name, NULL AS column, false AS "isGenerated",
+  false AS "isInherited"
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'S') AND ${OWNED}
   AND NOT EXISTS (SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0)
-UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false
+UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false, false
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typtype = 'e'
 UNION ALL SELECT c.oid || '.' || a.attnum, 'column', n.nspname, c.relname, a.attname,
-  a.attgenerated <> ''
+  a.attgenerated <> '', a.attinhcount > 0
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND ${OWNED}`;
 
@@ -106,6 +118,7 @@ export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
       objects: await readObjects(database, catalog),
       catalog,
       identities: await readIdentities(database),
+      parents: await readParents(database),
     };
     const problems: string[] = [];
     const replayed = await keepDropped(undo, database, {
@@ -141,6 +154,7 @@ interface Target {
   readonly objects: DatabaseObjects;
   readonly catalog: Catalog;
   readonly identities: ReadonlyMap<string, Identity>;
+  readonly parents: readonly Parent[];
 }
 
 function getPlace({ file: { path }, line, source }: ReplayedStatement): string {
@@ -271,8 +285,10 @@ class WayBack {
     const { objects, catalog } = this.#target;
     const stays = new Set([...objects].map(([label, sql]) => `${label.split(" ON ")[0]} ${sql}`));
     for (const kind of ["trigger", "policy", "rule"]) {
-      for (const { label, have } of compareObjects(before, objects)) {
+      for (const { label, have, want } of compareObjects(before, objects)) {
         if (have === undefined || !label.startsWith(`${kind} `)) continue;
+        // a policy that hides rows is missing at no time
+        if (kind === "policy" && want !== undefined) continue;
         // a policy goes with its table when that gets its old name
         if (!stays.has(`${label.split(" ON ")[0]} ${have}`)) await this.#run(`DROP ${label}`);
       }
@@ -280,7 +296,8 @@ class WayBack {
     await this.#dropViews(before);
     await this.#dropAdded();
     await this.#rename();
-    await this.#create("function");
+    await this.#join();
+    await this.#restore("function", ({ want }) => want !== undefined);
     const now = await readCatalog(this.#database);
     for (const table of now.tables.filter(({ hasRowSecurity }) => hasRowSecurity)) {
       const isSecured = catalog.tables.some((each) =>
@@ -299,14 +316,13 @@ class WayBack {
     });
     if (problems.length > 0) return [...problems];
     this.statements.push(...steps.map(({ sql }) => sql));
-    for (const { label, want } of await this.#compare()) {
-      if (want !== undefined || !label.startsWith("function ")) continue;
-      await this.#run(`DROP ROUTINE ${label.slice("function ".length)}`);
-    }
+    await this.#restore("function", ({ want }) => want === undefined);
+    await this.#restore("index of view");
     for (const name of await readSchemas(this.#database)) {
       if (!catalog.schemas.includes(name)) await this.#run(`DROP SCHEMA ${quoteName(name)}`);
     }
-    await this.#create("trigger");
+    await this.#restore("policy");
+    await this.#restore("trigger");
     return (await this.#compare())
       .map((each) => describeDifference(each, "the result", "the migrations that stay"));
   }
@@ -315,10 +331,14 @@ class WayBack {
     return compareObjects(await readObjects(this.#database), this.#target.objects);
   }
 
-  /** Creates the missing and changed objects of a kind whose definitions are statements. */
-  async #create(kind: "function" | "trigger"): Promise<void> {
-    for (const { label, want } of await this.#compare()) {
-      if (want !== undefined && label.startsWith(`${kind} `)) await this.#run(want.trim());
+  /** Restores the objects of a kind whose definitions are statements. */
+  async #restore(
+    kind: string,
+    isMeant: (difference: ObjectDifference) => boolean = () => true,
+  ): Promise<void> {
+    for (const each of await this.#compare()) {
+      if (!each.label.startsWith(`${kind} `) || !isMeant(each)) continue;
+      for (const sql of restoreObject(each)) await this.#run(sql);
     }
   }
 
@@ -363,7 +383,9 @@ class WayBack {
     const find = ({ schema, name }: Identity) =>
       catalog.tables.find((table) => table.schema === schema && table.name === name);
     const isWhole = ({ id }: Identity) => identities.has(id.split(".")[0]);
-    const columns = added.filter((each) => each.kind === "column" && isWhole(each));
+    const columns = added.filter((each) =>
+      each.kind === "column" && !each.isInherited && isWhole(each)
+    );
     const tables = added.filter(({ kind }) => kind === "table");
     const keys = new Set(
       [...columns, ...tables].flatMap((each) => {
@@ -384,6 +406,18 @@ class WayBack {
         if (each.kind === kind) await this.#drop(`DROP ${upper(kind)} ${quoteTable(each)}`);
       }
     }
+  }
+
+  /** Gives partitions and tables that inherit their old parents. */
+  async #join(): Promise<void> {
+    const { parents } = this.#target;
+    const toKey = (each: Parent) => JSON.stringify(each);
+    const lead = async (from: readonly Parent[], to: readonly Parent[], way: typeof join) => {
+      const present = new Set(to.map(toKey));
+      for (const each of from) if (!present.has(toKey(each))) await this.#run(way(each));
+    };
+    await lead(await readParents(this.#database), parents, separate);
+    await lead(parents, await readParents(this.#database), join);
   }
 
   /** Gives the objects their old names, also those that the migrations have kept. */
@@ -407,7 +441,8 @@ class WayBack {
     }
     for (const now of (await readIdentities(this.#database)).values()) {
       const old = identities.get(now.id);
-      if (old === undefined || now.column === null || old.column === now.column) continue;
+      if (old === undefined || now.column === null || now.isInherited) continue;
+      if (old.column === now.column) continue;
       await this.#run(
         `ALTER TABLE ${quoteTable(now)} RENAME COLUMN ${quoteName(now.column)} ` +
           `TO ${quoteName(old.column!)}`,

@@ -73,6 +73,16 @@ const REFUSED: readonly (readonly [migration: string, reasons: readonly string[]
     ],
   ],
   ["COMMENT ON TABLE more IS 'text'", ["comment on table more is only in the result"]],
+  [
+    "CREATE AGGREGATE total (int) (SFUNC = int4pl, STYPE = int)",
+    ["aggregate total(integer) is only in the result"],
+  ],
+  [
+    "ALTER TABLE more FORCE ROW LEVEL SECURITY, REPLICA IDENTITY FULL",
+    [
+      "storage of more is REPLICA IDENTITY FULL, FORCE ROW LEVEL SECURITY in the result and plain in",
+    ],
+  ],
 ];
 
 Deno.test("db rollback refuses what cannot come back, and runs nothing", unsanitized, async () => {
