@@ -189,7 +189,7 @@ Deno.test("applyStepwise() gives up on a statement whose connection is lost thir
       () => applyStepwise(planned(step("DELETE FROM p")), lab.context),
       MigrationError,
     );
-    assertEquals([error.message, commits], ["0001_a.sql failed at statement 1", 13]);
+    assertEquals([error.message, commits], ["0001_a.sql:1 failed at statement 1", 13]);
   });
 });
 
@@ -270,7 +270,7 @@ Deno.test("applyStepwise() notes a statement that runs alone before it runs, and
       () => applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context),
       MigrationError,
     );
-    assertStringIncludes(error.message, "0001_a.sql failed at statement 1 (SQLSTATE 23505");
+    assertStringIncludes(error.message, "0001_a.sql:1 failed at statement 1 (SQLSTATE 23505");
     assertEquals(before, [[0, "running", null, "the-test"]]);
     assertEquals([await notes(lab), await isThere(lab, "p_n")], [[], false]);
   });
@@ -418,12 +418,12 @@ Deno.test("applyStepwise() reports why a job failed, drops its invalid index, an
   const cases: [job: NonNullable<MigrationStep["job"]>, message: string, left: boolean][] = [
     [
       { kind: "index", table: "p", name: "p_n" },
-      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); its invalid index was dropped: fix the rows and run the migrations again",
+      "0001_a.sql:1: the background job of statement 1 failed (failed: duplicate keys); its invalid index was dropped: fix the rows and run the migrations again",
       false,
     ],
     [
       { kind: "constraint", table: "p", name: "p_c" },
-      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); the constraint only applies to new rows: fix the existing rows and run the migrations again",
+      "0001_a.sql:1: the background job of statement 1 failed (failed: duplicate keys); the constraint only applies to new rows: fix the existing rows and run the migrations again",
       true,
     ],
   ];
@@ -453,7 +453,7 @@ Deno.test("applyStepwise() says that a job failed where the provider has forgott
       () => applyStepwise(planned(step(INDEX, INDEX_JOB)), lab.context),
       MigrationError,
     );
-    assertStringIncludes(error.message, "the background job failed; its invalid index was dropped");
+    assertStringIncludes(error.message, "the background job of statement 1 failed; its invalid index was dropped");
   });
 });
 
@@ -485,7 +485,7 @@ Deno.test("applyStepwise() starts a lost job once more, not without end", async 
     await assertRejects(
       () => applyStepwise(planned(index), lab.context),
       MigrationError,
-      "the background job failed",
+      "the background job of statement 1 failed",
     );
     assertEquals([jobs, await notes(lab)], [["job-1"], []]);
   });
