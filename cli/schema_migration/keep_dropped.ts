@@ -312,7 +312,13 @@ async function keepObject(
         WHERE contype = 'f' AND conrelid = $1 AND confrelid <> $1 ORDER BY 1`,
       [id],
     );
+    const { rows: owned } = kind !== "SEQUENCE" ? { rows: [] } : await database.query(
+      "SELECT FROM pg_depend WHERE objid = $1 AND refobjsubid > 0 AND deptype = 'a'",
+      [id],
+    );
     return [
+      // a sequence stays in the schema of the table that owns it
+      ...owned.map(() => `ALTER SEQUENCE ${path} OWNED BY NONE`),
       // the rows of a kept table would go on to be rows of the parent
       ...parents.map(separate),
       ...rows.map((key) => `${alter} DROP CONSTRAINT ${quoteName(key.name)}`),

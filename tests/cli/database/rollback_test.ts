@@ -229,6 +229,23 @@ Deno.test(
   },
 );
 
+Deno.test("db migrate --retain keeps a sequence that a column owns", unsanitized, async () => {
+  await using server = await startPostgres();
+  await withLab(server, async ({ target, client, write }) => {
+    await write({ "0001_base.sql": "CREATE TABLE notes (id serial PRIMARY KEY);" });
+    await runMigrations(target);
+    await client`SELECT nextval('notes_id_seq') FROM generate_series(1, 7)`;
+    await write({
+      "0002_plain.sql": "ALTER TABLE notes ALTER id DROP DEFAULT;\nDROP SEQUENCE notes_id_seq;",
+    });
+    await migrateAndKeep(target);
+    const kept = await client`SELECT schemaname AS schema, last_value FROM pg_sequences`;
+    assertEquals(kept.map((row) => [row.schema.startsWith("__orm_kept_"), row.last_value]), [
+      [true, "7"],
+    ]);
+  });
+});
+
 Deno.test(
   "db migrate --retain keeps dropped values for a time, and db rollback prints its plan",
   unsanitized,
@@ -241,13 +258,14 @@ Deno.test(
       });
       await runMigrations(target);
       await write({ "0002_drop.sql": "ALTER TABLE notes DROP COLUMN body;" });
-      const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL", "--json"];
-      const run = (...args: string[]) =>
+      const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL"];
+      const runAsText = (...args: string[]) =>
         withEnv({ ROLLBACK_URL: url }, () =>
           runInProcess(["db", ...args, ...options], {
             commands: [dbMigrate, dbRollback],
             cwd: migrationsFolder,
           }));
+      const run = (...args: string[]) => runAsText(...args, "--json");
       const wrong = await run("migrate", "--retain", "soon");
       assertStringIncludes(wrong.stdout, "--retain must be a number of days or hours");
       const kept = await run("migrate", "--retain", "7d");
@@ -275,6 +293,9 @@ Deno.test(
       assertEquals(JSON.parse(done.stdout).migrations, ["0002_drop"]);
       assertEquals((await run("migrate", "--retain", "7d")).exitCode, 0);
       assertEquals(await planExpiry(target, 60_000, Date.now()), undefined);
+      await client`UPDATE orm.__orm_migrations SET applied_at = now() - interval '8 days'`;
+      const expiring = await runAsText("migrate", "--retain", "7d", "--dry-run");
+      assertEquals(expiring.stdout.split("\n")[0], `expires ${name}`);
       const expired = await planExpiry(target, 60_000, Date.now() + 120_000);
       assertEquals(expired?.names, [name]);
       await runMigrationFolder(target, () => expired!.folder);
