@@ -218,7 +218,8 @@ interface ConstraintRow {
   readonly isInherited: boolean;
 }
 
-const NOT_VALID = " NOT VALID";
+/** End of the definition of a constraint that present rows may break. */
+export const NOT_VALID = " NOT VALID";
 
 function toConstraint({ type, ...row }: ConstraintRow): CatalogRule {
   const { name, definition, references, isInherited } = row;

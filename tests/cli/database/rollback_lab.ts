@@ -124,6 +124,7 @@ CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW;
 CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
 CREATE TRIGGER touched BEFORE UPDATE ON tags FOR EACH ROW EXECUTE FUNCTION touch();
 ALTER TABLE tags DISABLE TRIGGER touched;
+ALTER TABLE tags ADD CONSTRAINT tags_label CHECK (label <> '') NOT VALID;
 CREATE POLICY seen ON users USING (id > 0);
 CREATE TABLE events (id int, day date, note text, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
 CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
@@ -174,6 +175,7 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
      CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
      CREATE TRIGGER noted AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION noted();
      DROP TRIGGER touched ON tags;
+     ALTER TABLE tags VALIDATE CONSTRAINT tags_label;
      ALTER TABLE notes ENABLE ALWAYS TRIGGER touched;
      DROP POLICY seen ON users;
      CREATE POLICY seen ON users AS RESTRICTIVE FOR SELECT USING (id > 1);`,

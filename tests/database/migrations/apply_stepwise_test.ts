@@ -453,7 +453,10 @@ Deno.test("applyStepwise() says that a job failed where the provider has forgott
       () => applyStepwise(planned(step(INDEX, INDEX_JOB)), lab.context),
       MigrationError,
     );
-    assertStringIncludes(error.message, "the background job of statement 1 failed; its invalid index was dropped");
+    assertStringIncludes(
+      error.message,
+      "the background job of statement 1 failed; its invalid index was dropped",
+    );
   });
 });
 
