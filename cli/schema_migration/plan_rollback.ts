@@ -76,6 +76,8 @@ interface Identity {
   readonly isGenerated: boolean;
   /** True for a column that follows the one of a parent. */
   readonly isInherited: boolean;
+  /** Type of a column with its length or precision. */
+  readonly type: string | null;
 }
 
 const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
@@ -84,14 +86,14 @@ const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 const IDENTITIES = `SELECT c.oid::text AS id,
   CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END AS kind, n.nspname AS schema,
   c.relname AS name, NULL AS column, false AS "isGenerated",
-  false AS "isInherited"
+  false AS "isInherited", NULL AS type
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'S') AND ${OWNED}
   AND NOT EXISTS (SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0)
-UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false, false
+UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false, false, NULL
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typtype = 'e'
 UNION ALL SELECT c.oid || '.' || a.attnum, 'column', n.nspname, c.relname, a.attname,
-  a.attgenerated <> '', a.attinhcount > 0
+  a.attgenerated <> '', a.attinhcount > 0, concat(a.atttypid, ' ', a.atttypmod)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND ${OWNED}`;
 
@@ -359,9 +361,10 @@ class WayBack {
 
   async #dropViews(before: DatabaseObjects): Promise<void> {
     const { views } = await readCatalog(this.#database);
+    const converted = await this.#findConvertedViews();
     let left = views.filter((view) => {
       const label = `view ${getLabel(view)}`;
-      return before.get(label) !== this.#target.objects.get(label);
+      return converted.has(getLabel(view)) || before.get(label) !== this.#target.objects.get(label);
     });
     // a view may use another one
     for (let count = Infinity; left.length < count;) {
@@ -373,6 +376,25 @@ class WayBack {
       }
       left = rest;
     }
+  }
+
+  /** Finds the views of columns that get another type, which PostgreSQL refuses until they are dropped. */
+  async #findConvertedViews(): Promise<Set<string>> {
+    const { identities } = this.#target;
+    const columns = [...(await readIdentities(this.#database)).values()]
+      .filter(({ id, type }) => type !== (identities.get(id)?.type ?? type));
+    const { rows } = await this.#database.query<{ schema: string; name: string }>(
+      `WITH RECURSIVE used AS (
+        SELECT r.ev_class AS id FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+          WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+          AND concat(d.refobjid, '.', d.refobjsubid) = ANY ($1::text[])
+        UNION SELECT r.ev_class FROM used JOIN pg_depend d ON d.refobjid = used.id
+          JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+      ) SELECT n.nspname AS schema, c.relname AS name FROM used
+        JOIN pg_class c ON c.oid = used.id JOIN pg_namespace n ON n.oid = c.relnamespace`,
+      [columns.map(({ id }) => id)],
+    );
+    return new Set(rows.map(getLabel));
   }
 
   async #dropAdded(): Promise<void> {

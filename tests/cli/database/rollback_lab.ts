@@ -119,6 +119,8 @@ CREATE INDEX notes_title ON notes (lower(title)) WHERE owner > 0;
 CREATE TABLE tags (id serial PRIMARY KEY, note bigint REFERENCES notes, label text);
 CREATE TABLE numbered (id int, n serial);
 CREATE VIEW titles WITH (security_invoker = true) AS SELECT title FROM notes;
+CREATE VIEW bodies AS SELECT body FROM notes;
+CREATE VIEW "short bodies" AS SELECT left(body, 3) AS short FROM bodies;
 CREATE SEQUENCE numbers START 5;
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
 CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
@@ -148,7 +150,7 @@ SELECT nextval('numbers');`;
 /** Migrations with the rows that are written after them. */
 export const CHANGES: Readonly<Record<string, readonly [migration: string, after: string]>> = {
   "dropped and renamed objects": [
-    `DROP VIEW titles;
+    `DROP VIEW titles, "short bodies", bodies;
      ALTER TABLE notes DROP COLUMN short;
      ALTER TABLE notes DROP COLUMN title, DROP COLUMN mood;
      ALTER TABLE notes DROP COLUMN owner;
@@ -195,11 +197,14 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
      CREATE VIEW sizes AS SELECT size FROM notes;
      CREATE VIEW more_sizes AS SELECT size FROM sizes;
      UPDATE notes SET size = 's';
+     DROP VIEW "short bodies", bodies;
      ALTER TABLE notes ALTER body TYPE text, ALTER body DROP DEFAULT, ALTER title DROP NOT NULL;
      ALTER TABLE notes DROP CONSTRAINT notes_title_check;
      ALTER TABLE notes DROP CONSTRAINT notes_title_owner_key;
      DROP INDEX notes_title;
      ALTER TABLE notes ADD CONSTRAINT notes_short CHECK (length(title) > 1);
+     CREATE VIEW bodies AS SELECT body FROM notes;
+     CREATE VIEW "short bodies" AS SELECT left(body, 3) AS short FROM bodies;
      CREATE OR REPLACE VIEW titles AS SELECT title, id FROM notes;
      CREATE OR REPLACE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
      CREATE FUNCTION other() RETURNS int LANGUAGE sql AS 'SELECT 1';
