@@ -79,29 +79,40 @@ const DUPLICATE = ["42P06", "42P07", "42701", "42723", "42710"];
  * @param line Line of the statement in the file, if it is not the first one of its step.
  */
 export function toMigrationError(
-  { file: { tag, path }, steps, atomic }: PlannedMigration,
+  planned: PlannedMigration,
   index: number,
   cause: unknown,
-  line: number | undefined = steps[index]?.line,
+  line: number | undefined = planned.steps[index]?.line,
 ): MigrationError {
   if (cause instanceof MigrationError) return cause;
+  const { tag, path } = planned.file;
   const reason = describeDriverError(cause);
   const why = reason === undefined ? "" : ` (${reason})`;
   const advice = hasSqlState(cause, DUPLICATE)
     ? `. If all changes of the file are there, such as by another tool, record it: trellis db mark-applied ${tag}`
     : "";
-  const isInternal = tag.startsWith(INTERNAL);
-  const place = isInternal || line === undefined ? path : `${path}:${line}`;
-  const left = atomic || isInternal || index === 0
-    ? ""
-    : ". What ran before it stays: fix the rows, or this and later statements of the file, and run the " +
-      "migrations again";
-  return new MigrationError(`${place} failed at statement ${index + 1}${why}${left}${advice}`, {
-    tag,
-    statement: index + 1,
-    line,
-    cause,
-  });
+  const place = tag.startsWith(INTERNAL) || line === undefined ? path : `${path}:${line}`;
+  return new MigrationError(
+    `${place} failed at statement ${index + 1}${why}${describeRest(planned, index)}${advice}`,
+    {
+      tag,
+      statement: index + 1,
+      line,
+      cause,
+    },
+  );
+}
+
+/** Describes what a failed statement leaves of its file, and how a run continues. */
+function describeRest({ file, steps, atomic }: PlannedMigration, index: number): string {
+  if (atomic || file.tag.startsWith(INTERNAL)) return "";
+  if (steps[index]?.run === "recreate") {
+    return ". Fix the rows and run the migrations again: a recreation continues only with the same " +
+      "statement";
+  }
+  if (index === 0) return "";
+  return ". What ran before it stays: fix the rows, or this and later statements of the file, and run the " +
+    "migrations again";
 }
 
 /** Returns the first words of a statement for logs, which contain no data. */

@@ -1,5 +1,6 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyStepwise } from "../../../database/migrations/apply_stepwise.ts";
+import { toMigrationError } from "../../../database/migrations/context.ts";
 import {
   applyAlterToSchema,
   generateRecreationPlan,
@@ -412,6 +413,22 @@ Deno.test("applyStepwise() notes the job that a statement starts, and waits for 
     assertEquals([jobs, building], [["job-1"], [[0, "building", "job-1", "the-test"]]]);
     assertEquals([await isApplied(lab), clock.sleeps], [true, [200]]);
   });
+});
+
+Deno.test("toMigrationError() says what stays of a file, and how a recreation continues", () => {
+  const file = planned(step("SELECT 1"), step("SELECT 2"), step("ALTER", { run: "recreate" }));
+  const cause = serverError("22P02");
+  const ends = [
+    [0, file, ")"],
+    [1, { ...file, atomic: true }, ")"],
+    [1, file, "or this and later statements of the file, and run the migrations again"],
+    [2, file, "a recreation continues only with the same statement"],
+  ] as const;
+  for (const [index, plan, end] of ends) {
+    const { message } = toMigrationError(plan, index, cause);
+    assert(message.startsWith(`0001_a.sql:1 failed at statement ${index + 1} (SQLSTATE 22P02`));
+    assert(message.endsWith(end), message);
+  }
 });
 
 Deno.test("applyStepwise() reports why a job failed, drops its invalid index, and forgets the statement", async () => {
