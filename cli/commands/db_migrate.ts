@@ -157,7 +157,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
       await runMigrationFolder({ ...target, ...limits }, () => expired.folder);
       for (const name of expired.names) output.line(`${output.yellow("expired")} ${name}`);
     }
-    if (mayWrite) {
+    if (!mayWrite) {
+      for (const name of expired?.names ?? []) output.line(`${output.yellow("expires")} ${name}`);
+    } else {
       for (const { label, name } of kept) output.line(`${output.yellow("kept")} ${label}: ${name}`);
     }
     const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);

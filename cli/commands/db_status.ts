@@ -1,4 +1,4 @@
-import type { MigrationStatus } from "../../database/migrations/plan.ts";
+import { type MigrationStatus, ROLLBACK } from "../../database/migrations/plan.ts";
 import {
   type Command,
   type CommandContext,
@@ -7,6 +7,7 @@ import {
 } from "../terminal/command.ts";
 import { migrationOptions } from "../database/database_options.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
+import { count } from "../terminal/generated_report.ts";
 import type { Output } from "../terminal/output.ts";
 import { printTable } from "../terminal/text_table.ts";
 
@@ -144,16 +145,17 @@ function toLines(status: MigrationStatus): MigrationLine[] {
     return {
       tag,
       state: "unfinished",
-      detail: `${statementsDone} statements done, the last one at ${when(notedAt)}`,
+      detail: `${count(statementsDone, "statement")} done, the last one at ${when(notedAt)}`,
     };
   });
-  const rollbacks = [...unfinished.values()].filter(({ tag }) => !status.pending.includes(tag))
+  const others = [...unfinished.values()].filter(({ tag }) => !status.pending.includes(tag))
     .map(({ tag, statementsDone }): MigrationLine => ({
       tag,
       state: "unfinished",
-      detail: `${statementsDone} statements done; run db rollback again`,
+      detail: `${count(statementsDone, "statement")} done; ` +
+        (tag.startsWith(ROLLBACK) ? "run db rollback again" : "its file is not in the folder"),
     }));
-  return [...applied, ...pending, ...rollbacks];
+  return [...applied, ...pending, ...others];
 }
 
 function summarize(lines: readonly MigrationLine[]): string {

@@ -13,6 +13,7 @@ import {
   type DatabaseObjects,
   describeDifference,
   readObjects,
+  restoreObject,
   toPortable,
 } from "../schema_migration/database_objects.ts";
 import { listLabels } from "../schema_migration/plan_difference.ts";
@@ -84,9 +85,7 @@ export async function findDrift(target: MigrationTarget): Promise<Drift> {
     decisions: { renames: [], drops: listLabels(live.catalog), keeps: new Set() },
     isPartial: true,
   });
-  const others = compareObjects(live.objects, migrated.objects).flatMap(({ label, want }) =>
-    want !== undefined && /^(?:function|trigger) /.test(label) ? [want.trim()] : []
-  );
+  const others = compareObjects(live.objects, migrated.objects).flatMap(restoreObject);
   return { differences, statements: [...steps.map(({ sql }) => sql), ...others], problems };
 }
 

@@ -170,7 +170,12 @@ export async function keepInFolder(target: MigrationTarget): Promise<KeptFolder>
   const done = folder.files.filter(({ tag }) => !pending.has(tag));
   const { files, kept, problems } = await withMigrated(
     done,
-    (database) => keepDropped(todo, database, { so: "the dropped values cannot be kept" }),
+    (database) =>
+      keepDropped(todo, database, {
+        so:
+          "the dropped values cannot be kept. Drop this in a later migration, or run it without " +
+          "--retain",
+      }),
   );
   const replaced = new Map(files.map((file) => [file.tag, file]));
   return {

@@ -137,8 +137,7 @@ function assertMigrated(
   response: MigrationResponse,
 ): asserts response is Exclude<MigrationResponse, MigrationFailureResponse> {
   if (response.ok) return;
-  const { file, line, message } = response;
-  throw new StepError(line === undefined ? message : `${file}:${line}: ${message}`);
+  throw new StepError(response.message);
 }
 
 type Pending = MigrationStatusResponse["pending"][number];

@@ -350,8 +350,8 @@ async function replay(
   return breaks;
 }
 
-function splitBlock(step: MigrationStep): MigrationStep[] {
-  return step.block === undefined ? [step] : step.block.map((sql) => ({ ...step, sql }));
+function splitBlock(step: MigrationStep): readonly MigrationStep[] {
+  return step.block ?? [step];
 }
 
 /** Finds the statement of a transaction that names a table of a probe. */

@@ -18,6 +18,8 @@ export interface CatalogColumn {
   readonly default: string | null;
   /** `GENERATED ALWAYS AS (…) STORED` */
   readonly generated: string | null;
+  /** True for a column that follows the one of a parent. */
+  readonly isInherited: boolean;
 }
 
 /** A constraint or an index. */
@@ -30,6 +32,8 @@ export interface CatalogRule {
   readonly definition: string;
   /** Label of the table that a foreign key references. */
   readonly references: string | null;
+  /** True for a rule that follows the one of a parent. */
+  readonly isInherited: boolean;
 }
 
 /** A policy of row security. */

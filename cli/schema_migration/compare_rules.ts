@@ -2,6 +2,7 @@ import { qualify, quoteName } from "../../sql/quote.ts";
 import { deriveName, getName } from "../../sql/sql_name.ts";
 import { tokenize } from "../../sql/tokenize.ts";
 import { type CatalogRule, type CatalogTable, getLabel, quoteTable } from "./catalog.ts";
+import { NOT_VALID } from "./read_catalog.ts";
 import { type Comparison, type OpenExpand, RISKS, type Step } from "./difference.ts";
 
 /** The difference between the constraints and indexes of a table. */
@@ -36,9 +37,11 @@ export function compareRules(
   const proven = new Set(have.rules.map((rule) => toNextKey(rule, open)));
   const keys = new Set(want.rules.map(getKey));
   const present = new Set(have.rules.map(getKey));
-  const added = want.rules.filter((rule) => !present.has(getKey(rule)));
+  // what a parent gives follows it
+  const added = want.rules.filter((rule) => !rule.isInherited && !present.has(getKey(rule)));
   const others = have.rules.filter((rule) =>
-    !keys.has(getKey(rule)) && (!old.has(rule.name) || drops.has(getRuleLabel(have, rule)))
+    !rule.isInherited && !keys.has(getKey(rule)) &&
+    (!old.has(rule.name) || drops.has(getRuleLabel(have, rule)))
   );
   const isRemoved = (rule: CatalogRule) =>
     drops.has(getRuleLabel(have, rule)) || added.some((next) => replaces(next, rule));
@@ -58,8 +61,17 @@ export function compareRules(
       ? [renameRule(have, next, rule.name)]
       : [];
   });
+  // a rollback takes back a validation
+  const opened = want.rules.filter((rule) =>
+    !rule.isInherited && rule.definition.endsWith(NOT_VALID) &&
+    have.rules.some((each) => each.name === rule.name && each.definition === rule.key)
+  );
   return {
-    removed: [...others.filter(isRemoved).map((rule) => dropRule(have, rule)), ...renamed],
+    removed: [
+      ...others.filter(isRemoved).map((rule) => dropRule(have, rule)),
+      ...renamed,
+      ...opened.flatMap((rule) => [dropRule(have, rule), createRule(want, rule)]),
+    ],
     added: steps.filter(({ rule }) => rule.kind !== "foreign key").map(({ step }) => step),
     foreignKeys: steps.filter(({ rule }) => rule.kind === "foreign key").map(({ step }) => step),
     kept: others.filter((rule) => !isRemoved(rule)).map((rule) =>

@@ -144,8 +144,11 @@ function compareColumns(
   const label = (column: CatalogColumn) => `${getLabel(want)}.${column.name}`;
   const present = new Map(have.columns.map((column) => [column.name, column]));
   const declared = new Set(want.columns.map(({ name }) => name));
-  const added = want.columns.filter(({ name }) => !present.has(name));
-  const undeclared = have.columns.filter(({ name }) => !declared.has(name));
+  // what a parent gives follows it
+  const added = want.columns.filter(({ name, isInherited }) => !isInherited && !present.has(name));
+  const undeclared = have.columns.filter(({ name, isInherited }) =>
+    !isInherited && !declared.has(name)
+  );
   const dropped = undeclared.filter((column) => decisions.drops.has(label(column)));
   const ended = new Set(dropped.flatMap(({ name }) => findExpand(expands, have, name) ?? []));
   const findOpen = (name: string) => {
@@ -163,7 +166,7 @@ function compareColumns(
   }
   for (const column of want.columns) {
     const old = present.get(column.name);
-    if (old === undefined) continue;
+    if (old === undefined || old.isInherited && column.isInherited) continue;
     const changes = alterColumn(table, old, column);
     if (typeof changes === "string") problems.push(`${label(column)} ${changes}`);
     else if (changes.length > 0) {

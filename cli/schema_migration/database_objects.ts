@@ -1,5 +1,5 @@
 import { type Catalog, type CatalogTable, getLabel } from "./catalog.ts";
-import { OWN, OWN_CLASS, type Queryable, readCatalog } from "./read_catalog.ts";
+import { OWN, OWN_CLASS, POLICY_DEFINITION, type Queryable, readCatalog } from "./read_catalog.ts";
 
 /** Definitions of the objects of a database by their labels: `column notes.title`. */
 export type DatabaseObjects = ReadonlyMap<string, string>;
@@ -23,20 +23,29 @@ const OTHERS = `SELECT 'function ' || p.oid::regprocedure::text AS label,
   pg_get_functiondef(p.oid) AS definition
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE p.prokind <> 'a' AND ${OWN} AND ${noExtension("p.oid")}
+UNION ALL SELECT 'aggregate ' || p.oid::regprocedure::text,
+  concat_ws(' ', a.aggtransfn, a.aggfinalfn, a.aggtranstype::regtype, a.agginitval, p.proparallel)
+FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE ${OWN} AND ${noExtension("p.oid")}
+UNION ALL SELECT 'index of view ' || i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'm' AND ${OWN_CLASS}
 UNION ALL SELECT 'trigger ' || quote_ident(t.tgname) || ' ON ' || c.oid::regclass::text,
-  pg_get_triggerdef(t.oid) || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' ' || t.tgenabled::text END
+  pg_get_triggerdef(t.oid) || CASE t.tgenabled WHEN 'O' THEN '' ELSE
+    format(E';\nALTER TABLE %s %s TRIGGER %I', c.oid::regclass, CASE t.tgenabled WHEN 'D' THEN 'DISABLE'
+      WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, t.tgname) END
 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE NOT t.tgisinternal AND ${OWN_CLASS}
+WHERE NOT t.tgisinternal AND t.tgparentid = 0 AND ${OWN_CLASS}
 UNION ALL SELECT 'policy ' || quote_ident(p.polname) || ' ON ' || c.oid::regclass::text,
-  concat_ws(' ', p.polcmd, p.polpermissive, p.polroles::regrole[]::text,
-    pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+  format('CREATE POLICY %I ON %s ', p.polname, c.oid::regclass) || ${POLICY_DEFINITION}
 FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE ${OWN_CLASS}
 UNION ALL SELECT 'rule ' || quote_ident(r.rulename) || ' ON ' || c.oid::regclass::text,
   pg_get_ruledef(r.oid)
 FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE r.rulename <> '_RETURN' AND ${OWN_CLASS}
-UNION ALL SELECT 'type ' || t.oid::regtype::text, concat_ws(' ', t.typtype,
+UNION ALL SELECT 'type ' || t.oid::regtype::text, concat_ws(' ',
+  CASE t.typtype WHEN 'd' THEN 'DOMAIN' WHEN 'r' THEN 'RANGE' END,
   CASE WHEN t.typbasetype <> 0 THEN format_type(t.typbasetype, t.typtypmod) END, t.typdefault,
   CASE WHEN t.typnotnull THEN 'NOT NULL' END,
   (SELECT string_agg(pg_get_constraintdef(k.oid), ' ' ORDER BY k.conname)
@@ -52,17 +61,30 @@ UNION ALL SELECT 'comment on ' || pg_describe_object(d.classoid, d.objoid, d.obj
 FROM pg_description d WHERE d.objoid >= 16384 AND ${noExtension("d.objoid")}
 UNION ALL SELECT 'statistics ' || s.stxname, pg_get_statisticsobjdef(s.oid)
 FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace WHERE ${OWN}
-UNION ALL SELECT 'storage of ' || c.oid::regclass::text, concat_ws(' ', c.relpersistence, c.reloptions,
-  c.relreplident, c.relforcerowsecurity, pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid),
-  (SELECT string_agg(i.inhparent::regclass::text, ', ' ORDER BY i.inhseqno)
-    FROM pg_inherits i WHERE i.inhrelid = c.oid))
+UNION ALL SELECT 'storage of ' || c.oid::regclass::text, concat_ws(', ',
+  CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED' WHEN 't' THEN 'TEMPORARY' END,
+  'WITH ' || c.reloptions::text,
+  CASE c.relreplident WHEN 'f' THEN 'REPLICA IDENTITY FULL' WHEN 'n' THEN 'REPLICA IDENTITY NOTHING'
+    WHEN 'i' THEN 'REPLICA IDENTITY USING INDEX' END,
+  CASE WHEN c.relforcerowsecurity THEN 'FORCE ROW LEVEL SECURITY' END,
+  'PARTITION BY ' || pg_get_partkeydef(c.oid),
+  (SELECT CASE WHEN c.relispartition THEN 'PARTITION OF ' ELSE 'INHERITS ' END ||
+    string_agg(i.inhparent::regclass::text, ', ' ORDER BY i.inhseqno)
+    FROM pg_inherits i WHERE i.inhrelid = c.oid),
+  pg_get_expr(c.relpartbound, c.oid),
+  (SELECT string_agg(concat_ws(' ', 'column', a.attname, CASE WHEN a.attstorage <> t.typstorage THEN
+      'STORAGE ' || a.attstorage::text END, 'COMPRESSION ' || nullif(a.attcompression::text, '')),
+      ', ' ORDER BY a.attnum)
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = c.oid
+    AND a.attnum > 0 AND NOT a.attisdropped AND NOT starts_with(a.attname, '__orm_kept_')
+    AND (a.attstorage <> t.typstorage OR a.attcompression <> '')))
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND ${OWN_CLASS}`;
 
 /**
  * Reads the objects of a database with their definitions: those that a drizzle schema can declare,
- * and functions, triggers, policies, rules, types, extensions, comments, statistics and options of
- * storage. Rights, owners and the order of columns are left out.
+ * and functions, aggregates, triggers, policies, rules, types, extensions, comments, statistics, indexes
+ * of views and options of storage. Rights, owners and the order of columns are left out.
  *
  * @param database The database.
  * @param catalog Its catalog, if it was read.
@@ -116,6 +138,29 @@ export function compareObjects(have: DatabaseObjects, want: DatabaseObjects): Ob
     .filter((each) => each.have !== each.want);
 }
 
+/** Kinds of objects whose definitions are statements, with what follows DROP. */
+const RESTORED: readonly (readonly [start: string, dropped: string])[] = [
+  ["function ", "ROUTINE "],
+  ["index of view ", "INDEX "],
+  ["policy ", "POLICY "],
+  ["trigger ", "TRIGGER "],
+];
+
+/**
+ * Returns the statements that give an object of the first database the definition of the second one;
+ * none for a kind without such statements.
+ */
+export function restoreObject({ label, have, want }: ObjectDifference): string[] {
+  const [start, dropped] = RESTORED.find(([start]) => label.startsWith(start)) ?? [];
+  if (start === undefined) return [];
+  // a function is replaced
+  const isDropped = have !== undefined && (want === undefined || start !== "function ");
+  return [
+    ...isDropped ? [`DROP ${dropped}${label.slice(start.length)}`] : [],
+    ...want === undefined ? [] : [want.trim()],
+  ];
+}
+
 /** Literals, and words and names with the point that makes them a qualifier. */
 const TOKENS = /'[^']*'|\d[\w.]*|(?:[^\W\d]\w*|"[^"]*")(\.(?=[\w"]))?/g;
 
@@ -147,5 +192,5 @@ export function describeDifference(
 ): string {
   if (have === undefined) return `${label} is missing in ${first}`;
   if (want === undefined) return `${label} is only in ${first}`;
-  return `${label} is ${have || "different"} in ${first} and ${want || "different"} in ${second}`;
+  return `${label} is ${have || "plain"} in ${first} and ${want || "plain"} in ${second}`;
 }

@@ -257,6 +257,44 @@ async function findObject(
   }];
 }
 
+/** A table with a partitioned table or a table from which it inherits. */
+export interface Parent {
+  /** The table's number. */
+  readonly id: string;
+  /** The table, quoted. */
+  readonly table: string;
+  /** Its parent, quoted. */
+  readonly parent: string;
+  /** Values of a partition; `null` for a table that inherits. */
+  readonly bound: string | null;
+}
+
+/** Lists the partitions and the tables that inherit, or the parents of one table. */
+export async function readParents(database: PGlite, id?: string): Promise<Parent[]> {
+  const { rows } = await database.query<Parent>(
+    `SELECT c.oid::text AS id, c.oid::regclass::text AS table, i.inhparent::regclass::text AS parent,
+      pg_get_expr(c.relpartbound, c.oid) AS bound
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE c.relkind IN ('r', 'p') AND c.oid = coalesce($1, c.oid) ORDER BY i.inhrelid, i.inhseqno`,
+    [id ?? null],
+  );
+  return rows;
+}
+
+/** Returns the statement that ends a relation to a parent. */
+export function separate({ table, parent, bound }: Parent): string {
+  return bound === null
+    ? `ALTER TABLE ${table} NO INHERIT ${parent}`
+    : `ALTER TABLE ${parent} DETACH PARTITION ${table}`;
+}
+
+/** Returns the statement that makes a table a partition of its parent, or inherit from it. */
+export function join({ table, parent, bound }: Parent): string {
+  return bound === null
+    ? `ALTER TABLE ${table} INHERIT ${parent}`
+    : `ALTER TABLE ${parent} ATTACH PARTITION ${table} ${bound}`;
+}
+
 /** Returns the statements that keep an object under another name. */
 async function keepObject(
   database: PGlite,
@@ -268,13 +306,22 @@ async function keepObject(
   const [id, number = null] = object.id.split(".");
   const alter = `ALTER TABLE ${path}`;
   if (column === undefined) {
+    const parents = kind === "TABLE" ? await readParents(database, id) : [];
     // a foreign key would go on to protect rows of another table
     const { rows } = kind !== "TABLE" ? { rows: [] } : await database.query<{ name: string }>(
       `SELECT conname AS name FROM pg_constraint
         WHERE contype = 'f' AND conrelid = $1 AND confrelid <> $1 ORDER BY 1`,
       [id],
     );
+    const { rows: owned } = kind !== "SEQUENCE" ? { rows: [] } : await database.query(
+      "SELECT FROM pg_depend WHERE objid = $1 AND refobjsubid > 0 AND deptype = 'a'",
+      [id],
+    );
     return [
+      // a sequence stays in the schema of the table that owns it
+      ...owned.map(() => `ALTER SEQUENCE ${path} OWNED BY NONE`),
+      // the rows of a kept table would go on to be rows of the parent
+      ...parents.map(separate),
       ...rows.map((key) => `${alter} DROP CONSTRAINT ${quoteName(key.name)}`),
       `CREATE SCHEMA ${quoteName(name)}`,
       `ALTER ${kind} ${path} SET SCHEMA ${quoteName(name)}`,

@@ -27,10 +27,19 @@ import {
   describeDifference,
   type ObjectDifference,
   readObjects,
+  restoreObject,
 } from "./database_objects.ts";
 import { readOpenExpands } from "./expand_steps.ts";
 import { listLabels, settle } from "./plan_difference.ts";
-import { isKept, keepDropped, type KeptObject } from "./keep_dropped.ts";
+import {
+  isKept,
+  join,
+  keepDropped,
+  type KeptObject,
+  type Parent,
+  readParents,
+  separate,
+} from "./keep_dropped.ts";
 import { readCatalog, readSchemas } from "./read_catalog.ts";
 import { type ReplayedStatement, runStatement, withMigrated } from "./replay.ts";
 
@@ -77,6 +86,10 @@ interface Identity {
   readonly name: string;
   readonly column: string | null;
   readonly isGenerated: boolean;
+  /** True for a column that follows the one of a parent. */
+  readonly isInherited: boolean;
+  /** Type of a column with its length or precision. */
+  readonly type: string | null;
 }
 
 const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
@@ -84,14 +97,15 @@ const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 
 const IDENTITIES = `SELECT c.oid::text AS id,
   CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END AS kind, n.nspname AS schema,
-  c.relname AS name, NULL AS column, false AS "isGenerated"
+  c.relname AS name, NULL AS column, false AS "isGenerated",
+  false AS "isInherited", NULL AS type
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'S') AND ${OWNED}
   AND NOT EXISTS (SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0)
-UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false
+UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false, false, NULL
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typtype = 'e'
 UNION ALL SELECT c.oid || '.' || a.attnum, 'column', n.nspname, c.relname, a.attname,
-  a.attgenerated <> ''
+  a.attgenerated <> '', a.attinhcount > 0, concat(a.atttypid, ' ', a.atttypmod)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND ${OWNED}`;
 
@@ -119,6 +133,7 @@ export function planRollback(options: RollbackOptions): Promise<RollbackPlan> {
       objects: await readObjects(database, catalog),
       catalog,
       identities,
+      parents: await readParents(database),
       conversions: new Conversions((each) => identities.has(each), isDistributed),
       isDistributed,
     };
@@ -157,6 +172,7 @@ interface Target {
   readonly objects: DatabaseObjects;
   readonly catalog: Catalog;
   readonly identities: ReadonlyMap<string, Identity>;
+  readonly parents: readonly Parent[];
   /** The types that the migrations change. */
   readonly conversions: Conversions;
   readonly isDistributed: boolean;
@@ -254,8 +270,10 @@ class WayBack {
     const columns = await this.#findColumns();
     const stays = new Set([...objects].map(([label, sql]) => `${label.split(" ON ")[0]} ${sql}`));
     for (const kind of ["trigger", "policy", "rule"]) {
-      for (const { label, have } of compareObjects(before, objects)) {
+      for (const { label, have, want } of compareObjects(before, objects)) {
         if (have === undefined || !label.startsWith(`${kind} `)) continue;
+        // a policy that hides rows is missing at no time
+        if (kind === "policy" && want !== undefined) continue;
         // a policy goes with its table when that gets its old name
         if (!stays.has(`${label.split(" ON ")[0]} ${have}`)) await this.#run(`DROP ${label}`);
       }
@@ -263,7 +281,8 @@ class WayBack {
     await this.#dropViews(before);
     await this.#dropAdded();
     await this.#rename();
-    await this.#create("function");
+    await this.#join();
+    await this.#restore("function", ({ want }) => want !== undefined);
     const now = await readCatalog(this.#database);
     for (const table of now.tables.filter(({ hasRowSecurity }) => hasRowSecurity)) {
       const isSecured = catalog.tables.some((each) =>
@@ -288,16 +307,15 @@ class WayBack {
       this.statements.push(guarded === undefined || isDistributed ? sql : guarded.sql);
       if (guarded !== undefined) this.checks.push(guarded.check);
     }
+    await this.#restore("function", ({ want }) => want === undefined);
     // columns of old tables have their old types now
     await this.#dropObjects("type");
-    for (const { label, want } of await this.#compare()) {
-      if (want !== undefined || !label.startsWith("function ")) continue;
-      await this.#run(`DROP ROUTINE ${label.slice("function ".length)}`);
-    }
+    await this.#restore("index of view");
     for (const name of await readSchemas(this.#database)) {
       if (!catalog.schemas.includes(name)) await this.#run(`DROP SCHEMA ${quoteName(name)}`);
     }
-    await this.#create("trigger");
+    await this.#restore("policy");
+    await this.#restore("trigger");
     return (await this.#compare())
       .map((each) => describeDifference(each, "the result", "the migrations that stay"));
   }
@@ -329,10 +347,14 @@ class WayBack {
     return compareObjects(await readObjects(this.#database), this.#target.objects);
   }
 
-  /** Creates the missing and changed objects of a kind whose definitions are statements. */
-  async #create(kind: "function" | "trigger"): Promise<void> {
-    for (const { label, want } of await this.#compare()) {
-      if (want !== undefined && label.startsWith(`${kind} `)) await this.#run(want.trim());
+  /** Restores the objects of a kind whose definitions are statements. */
+  async #restore(
+    kind: string,
+    isMeant: (difference: ObjectDifference) => boolean = () => true,
+  ): Promise<void> {
+    for (const each of await this.#compare()) {
+      if (!each.label.startsWith(`${kind} `) || !isMeant(each)) continue;
+      for (const sql of restoreObject(each)) await this.#run(sql);
     }
   }
 
@@ -353,9 +375,10 @@ class WayBack {
 
   async #dropViews(before: DatabaseObjects): Promise<void> {
     const { views } = await readCatalog(this.#database);
+    const converted = await this.#findConvertedViews();
     let left = views.filter((view) => {
       const label = `view ${getLabel(view)}`;
-      return before.get(label) !== this.#target.objects.get(label);
+      return converted.has(getLabel(view)) || before.get(label) !== this.#target.objects.get(label);
     });
     // a view may use another one
     for (let count = Infinity; left.length < count;) {
@@ -369,6 +392,25 @@ class WayBack {
     }
   }
 
+  /** Finds the views of columns that get another type, which PostgreSQL refuses until they are dropped. */
+  async #findConvertedViews(): Promise<Set<string>> {
+    const { identities } = this.#target;
+    const columns = [...(await readIdentities(this.#database)).values()]
+      .filter(({ id, type }) => type !== (identities.get(id)?.type ?? type));
+    const { rows } = await this.#database.query<{ schema: string; name: string }>(
+      `WITH RECURSIVE used AS (
+        SELECT r.ev_class AS id FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+          WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+          AND concat(d.refobjid, '.', d.refobjsubid) = ANY ($1::text[])
+        UNION SELECT r.ev_class FROM used JOIN pg_depend d ON d.refobjid = used.id
+          JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+      ) SELECT n.nspname AS schema, c.relname AS name FROM used
+        JOIN pg_class c ON c.oid = used.id JOIN pg_namespace n ON n.oid = c.relnamespace`,
+      [columns.map(({ id }) => id)],
+    );
+    return new Set(rows.map(getLabel));
+  }
+
   async #dropAdded(): Promise<void> {
     const { identities } = this.#target;
     const added = [...(await readIdentities(this.#database)).values()]
@@ -377,7 +419,9 @@ class WayBack {
     const find = ({ schema, name }: Identity) =>
       catalog.tables.find((table) => table.schema === schema && table.name === name);
     const isWhole = ({ id }: Identity) => identities.has(id.split(".")[0]);
-    const columns = added.filter((each) => each.kind === "column" && isWhole(each));
+    const columns = added.filter((each) =>
+      each.kind === "column" && !each.isInherited && isWhole(each)
+    );
     const tables = added.filter(({ kind }) => kind === "table");
     const keys = new Set(
       [...columns, ...tables].flatMap((each) => {
@@ -405,6 +449,18 @@ class WayBack {
       if (each.kind !== kind || identities.has(each.id) || stays.has(getLabel(each))) continue;
       await this.#drop(`DROP ${upper(kind)} ${quoteTable(each)}`);
     }
+  }
+
+  /** Gives partitions and tables that inherit their old parents. */
+  async #join(): Promise<void> {
+    const { parents } = this.#target;
+    const toKey = (each: Parent) => JSON.stringify(each);
+    const lead = async (from: readonly Parent[], to: readonly Parent[], way: typeof join) => {
+      const present = new Set(to.map(toKey));
+      for (const each of from) if (!present.has(toKey(each))) await this.#run(way(each));
+    };
+    await lead(await readParents(this.#database), parents, separate);
+    await lead(parents, await readParents(this.#database), join);
   }
 
   /** Gives the objects their old names, also those that the migrations have kept. */
@@ -441,7 +497,8 @@ class WayBack {
     }
     for (const now of (await readIdentities(this.#database)).values()) {
       const old = identities.get(now.id);
-      if (old === undefined || now.column === null || old.column === now.column) continue;
+      if (old === undefined || now.column === null || now.isInherited) continue;
+      if (old.column === now.column) continue;
       await this.#run(
         `ALTER TABLE ${quoteTable(now)} RENAME COLUMN ${quoteName(now.column)} ` +
           `TO ${quoteName(old.column!)}`,

@@ -46,7 +46,8 @@ const COLUMNS = `SELECT c.oid::text AS id, n.nspname AS schema, c.relname AS tab
   CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity,
   CASE WHEN a.attidentity <> '' THEN s.options END AS sequence,
   s.options IS NOT NULL AND a.attidentity = '' AS "isSerial", s.object AS "ownSequence",
-  pg_get_expr(d.adbin, d.adrelid, true) AS expression, a.attgenerated AS kind
+  pg_get_expr(d.adbin, d.adrelid, true) AS expression, a.attgenerated AS kind,
+  a.attinhcount > 0 AS "isInherited"
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -66,7 +67,8 @@ ORDER BY n.nspname, c.relname, a.attnum`;
 const CONSTRAINTS = `SELECT c.oid::text AS id, r.conname AS name, r.contype AS type,
   pg_get_constraintdef(r.oid, true) AS definition,
   CASE WHEN f.relname IS NULL THEN NULL WHEN fn.nspname = 'public' THEN f.relname
-    ELSE fn.nspname || '.' || f.relname END AS references
+    ELSE fn.nspname || '.' || f.relname END AS references,
+  r.coninhcount > 0 AS "isInherited"
 FROM pg_constraint r
 JOIN pg_class c ON c.oid = r.conrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -77,8 +79,10 @@ ORDER BY r.conname`;
 
 // a unique index and a unique constraint are compared as the same: both reject the same rows
 const INDEXES = `SELECT c.oid::text AS id, i.relname AS name,
-  pg_get_indexdef(i.oid, 0, true) AS definition, quote_ident(i.relname) AS quoted,
-  pg_get_constraintdef(r.oid, true) AS unique
+  -- an index of a partitioned table has those of the partitions
+  regexp_replace(pg_get_indexdef(i.oid, 0, true), CASE c.relkind WHEN 'p' THEN ' ON ONLY ' ELSE ' ON ' END,
+    ' ON ') AS definition, quote_ident(i.relname) AS quoted,
+  pg_get_constraintdef(r.oid, true) AS unique, i.relispartition AS "isInherited"
 FROM pg_index x
 JOIN pg_class i ON i.oid = x.indexrelid
 JOIN pg_class c ON c.oid = x.indrelid
@@ -87,14 +91,17 @@ LEFT JOIN pg_constraint r ON r.conindid = i.oid AND r.contype IN ('p', 'u', 'x')
 WHERE coalesce(r.contype, 'u') = 'u' AND ${OWN_CLASS}
 ORDER BY i.relname`;
 
-const POLICIES = `SELECT c.oid::text AS id, p.polname AS name,
-  format('AS %s FOR %s TO %s', CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+/** What follows the table in CREATE POLICY, for the policy `p`. */
+export const POLICY_DEFINITION: string =
+  `format('AS %s FOR %s TO %s', CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
     CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE'
       WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
     (SELECT string_agg(CASE WHEN role = 0 THEN 'public' ELSE role::regrole::text END, ', ')
       FROM unnest(p.polroles) AS role)) ||
   coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid, true) || ')', '') ||
-  coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid, true) || ')', '') AS definition
+  coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid, true) || ')', '')`;
+
+const POLICIES = `SELECT c.oid::text AS id, p.polname AS name, ${POLICY_DEFINITION} AS definition
 FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE ${OWN_CLASS} ORDER BY p.polname`;
 
@@ -177,7 +184,7 @@ interface ColumnRow extends Omit<CatalogColumn, "default" | "generated"> {
 
 function toColumn(row: ColumnRow): CatalogColumn {
   const { name, type, isRequired, collation, identity, sequence, expression } = row;
-  const { isSerial, ownSequence } = row;
+  const { isSerial, ownSequence, isInherited } = row;
   const isGenerated = row.kind !== "";
   const storage = row.kind === "s" ? "STORED" : "VIRTUAL";
   return {
@@ -191,6 +198,7 @@ function toColumn(row: ColumnRow): CatalogColumn {
     ownSequence,
     default: isGenerated || isSerial ? null : expression,
     generated: isGenerated ? `GENERATED ALWAYS AS (${expression}) ${storage}` : null,
+    isInherited,
   };
 }
 
@@ -207,13 +215,16 @@ interface ConstraintRow {
   readonly type: string;
   readonly definition: string;
   readonly references: string | null;
+  readonly isInherited: boolean;
 }
 
-const NOT_VALID = " NOT VALID";
+/** End of the definition of a constraint that present rows may break. */
+export const NOT_VALID = " NOT VALID";
 
-function toConstraint({ name, type, definition, references }: ConstraintRow): CatalogRule {
+function toConstraint({ type, ...row }: ConstraintRow): CatalogRule {
+  const { name, definition, references, isInherited } = row;
   const key = definition.endsWith(NOT_VALID) ? definition.slice(0, -NOT_VALID.length) : definition;
-  return { name, kind: KINDS[type], key, definition, references };
+  return { name, kind: KINDS[type], key, definition, references, isInherited };
 }
 
 interface IndexRow {
@@ -222,14 +233,22 @@ interface IndexRow {
   readonly quoted: string;
   readonly definition: string;
   readonly unique: string | null;
+  readonly isInherited: boolean;
 }
 
-function toIndex({ name, quoted, definition, unique }: IndexRow): CatalogRule {
+function toIndex({ name, quoted, definition, unique, isInherited }: IndexRow): CatalogRule {
   const key = definition.replace(` INDEX ${quoted} ON `, () => " INDEX ON ");
   const suffix = unique?.includes(" DEFERRABLE") === true ? " DEFERRABLE" : "";
   return unique === null
-    ? { name, kind: "index", key, definition, references: null }
-    : { name, kind: "unique", key: key + suffix, definition: unique, references: null };
+    ? { name, kind: "index", key, definition, references: null, isInherited }
+    : {
+      name,
+      kind: "unique",
+      key: key + suffix,
+      definition: unique,
+      references: null,
+      isInherited,
+    };
 }
 
 /**

@@ -2,11 +2,11 @@ import { monotonicNow } from "../../core/async/clock.ts";
 import { type MigrationContext, summarizeStatement, toMigrationError } from "./context.ts";
 import { clearSteps, readSteps, removeApplied, type StepRow, writeApplied } from "./history.ts";
 import { getLockLimits } from "./lock_wait.ts";
-import { inTransaction, noteDone, StepRun } from "./step_run.ts";
+import { inTransaction, noteDone, type StepOutcome, StepRun } from "./step_run.ts";
 import { MigrationError } from "./migration_error.ts";
 import { resolveStep } from "./resolve_step.ts";
 import { assertNoSearchPath, getSettings, withSettings } from "./session_settings.ts";
-import type { PlannedMigration } from "./steps.ts";
+import type { MigrationStep, PlannedMigration } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /**
@@ -93,9 +93,7 @@ async function runStep(
 ): Promise<number> {
   const resolved = await resolveStep(planned.steps[index], row, context);
   if (typeof resolved === "object" && resolved.run === "recreate") assertNoSearchPath(settings);
-  const outcome = typeof resolved === "string"
-    ? resolved
-    : await new StepRun(planned.file.tag, index, resolved, context).run(row);
+  const outcome = typeof resolved === "string" ? resolved : await runResolved(resolved);
   if (outcome === "done") return index + 1;
   if (outcome === "paused") return index;
   context.logger(`${planned.file.tag}: statement ${index + 1} has nothing to do`);
@@ -103,6 +101,15 @@ async function runStep(
   while (outcome === "skipped" && planned.steps[end]?.follows === true) end++;
   await noteDone(planned, index, end, context);
   return end;
+
+  async function runResolved(step: MigrationStep): Promise<StepOutcome> {
+    const run = new StepRun(planned.file.tag, index, step, context);
+    try {
+      return await run.run(row);
+    } catch (error) {
+      throw toMigrationError(planned, index, error, run.line);
+    }
+  }
 }
 
 /**

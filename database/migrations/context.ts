@@ -5,6 +5,7 @@ import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { HistoryTables } from "./history.ts";
 import type { MigrationLock } from "./lock.ts";
 import { MigrationError } from "./migration_error.ts";
+import { INTERNAL } from "./plan.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
 /** Statement for which neither the records nor the catalog show whether it ran. */
@@ -69,30 +70,49 @@ export interface MigrationContext {
 const DUPLICATE = ["42P06", "42P07", "42701", "42723", "42710"];
 
 /**
- * Creates the error of a statement: its number in the file, the SQLSTATE and the server's message
- * without values.
+ * Creates the error of a statement: its line in the file, its number, the SQLSTATE and the server's
+ * message without values, and what is left of the file.
  *
  * @param planned The migration.
  * @param index Index of the statement, from 0.
  * @param cause The thrown error.
+ * @param line Line of the statement in the file, if it is not the first one of its step.
  */
 export function toMigrationError(
-  { file: { tag, path }, steps }: PlannedMigration,
+  planned: PlannedMigration,
   index: number,
   cause: unknown,
+  line: number | undefined = planned.steps[index]?.line,
 ): MigrationError {
   if (cause instanceof MigrationError) return cause;
+  const { tag, path } = planned.file;
   const reason = describeDriverError(cause);
   const why = reason === undefined ? "" : ` (${reason})`;
   const advice = hasSqlState(cause, DUPLICATE)
     ? `. If all changes of the file are there, such as by another tool, record it: trellis db mark-applied ${tag}`
     : "";
-  return new MigrationError(`${path} failed at statement ${index + 1}${why}${advice}`, {
-    tag,
-    statement: index + 1,
-    line: steps[index]?.line,
-    cause,
-  });
+  const place = tag.startsWith(INTERNAL) || line === undefined ? path : `${path}:${line}`;
+  return new MigrationError(
+    `${place} failed at statement ${index + 1}${why}${describeRest(planned, index)}${advice}`,
+    {
+      tag,
+      statement: index + 1,
+      line,
+      cause,
+    },
+  );
+}
+
+/** Describes what a failed statement leaves of its file, and how a run continues. */
+function describeRest({ file, steps, atomic }: PlannedMigration, index: number): string {
+  if (atomic || file.tag.startsWith(INTERNAL)) return "";
+  if (steps[index]?.run === "recreate") {
+    return ". Fix the rows and run the migrations again: a recreation continues only with the same " +
+      "statement";
+  }
+  if (index === 0) return "";
+  return ". What ran before it stays: fix the rows, or this and later statements of the file, and run the " +
+    "migrations again";
 }
 
 /** Returns the first words of a statement for logs, which contain no data. */

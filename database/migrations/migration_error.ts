@@ -5,15 +5,15 @@ import { formatPlanFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 export interface MigrationErrorOptions extends AppErrorOptions {
   /** The migration, such as `0003_add_notes`. */
   tag?: string;
-  /** Number of the statement in its file, from 1. */
+  /** Number of the statement among those that run, from 1. */
   statement?: number;
   /** Line of the statement in its file, from 1. */
   line?: number;
 }
 
 /**
- * Error 500: a migration cannot be run, or failed. The message has the file, the number of the
- * statement and the fix. It does not contain the statement, which may hold data.
+ * Error 500: a migration cannot be run, or failed. The message has file and line, the number of
+ * the statement and the fix. It does not contain the statement, which may hold data.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export class MigrationError extends AppError {
   override readonly name: string = "MigrationError";
   /** The migration. */
   readonly tag: string | undefined;
-  /** Number of the statement in its file, from 1. */
+  /** Number of the statement among those that run, from 1: a file can be split or translated. */
   readonly statement: number | undefined;
   /** Line of the statement in its file, from 1. */
   readonly line: number | undefined;

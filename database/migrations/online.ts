@@ -10,7 +10,7 @@ import type { SqlSession } from "../../sql/session.ts";
 import { deriveName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { type HistoryTables, readStepHashes } from "./history.ts";
-import { assertNoRollback } from "./plan.ts";
+import { assertNoneBegun } from "./plan.ts";
 import { type MigrationStep, type PlannedMigration, toBlock, toPostgresStep } from "./steps.ts";
 
 /** Size in bytes from which a table is changed in the online form: a smaller one is read in milliseconds. */
@@ -77,7 +77,7 @@ export async function planOnline(
 ): Promise<PlannedMigration[]> {
   const names = planned.flatMap(({ steps }) => steps.flatMap(getRelation));
   const begun = await readStepHashes(session, tables);
-  assertNoRollback(begun.keys(), planned.map(({ file }) => file.tag));
+  assertNoneBegun(begun.keys(), planned.map(({ file }) => file.tag));
   if (names.length === 0) return [...planned];
   const relations = await readRelations(names, session, largeBytes);
   return planned.map((migration) => {

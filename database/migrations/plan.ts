@@ -142,16 +142,26 @@ export function assertNothingChanged(status: MigrationStatus): void {
 }
 
 /**
- * Checks that no rollback is interrupted, whose database is between two states.
+ * Checks that no rollback is interrupted, whose database is between two states, and that the file of
+ * each migration that has begun is there: under another name its first statements would run again.
  *
  * @param begun Tags of the migrations that have begun and not ended.
  * @param tags Tags of the migrations that are planned.
- * @throws {MigrationError} If another rollback has begun.
+ * @throws {MigrationError} If another rollback has begun, or a file is missing.
  */
-export function assertNoRollback(begun: Iterable<string>, tags: readonly string[]): void {
-  const open = [...begun].some((tag) => tag.startsWith(ROLLBACK) && !tags.includes(tag));
-  if (!open) return;
-  throw new MigrationError(
-    "A rollback of this database was interrupted: run trellis db rollback again with the same --to",
-  );
+export function assertNoneBegun(begun: Iterable<string>, tags: readonly string[]): void {
+  for (const tag of begun) {
+    if (tags.includes(tag)) continue;
+    if (tag.startsWith(ROLLBACK)) {
+      throw new MigrationError(
+        "A rollback of this database was interrupted: run trellis db rollback again with the same --to",
+      );
+    }
+    if (tag.startsWith(INTERNAL)) continue;
+    throw new MigrationError(
+      `${tag} has begun in this database, and the folder does not contain it: restore its file under ` +
+        `this name and run the migrations again, or record it: trellis db mark-applied ${tag}`,
+      { tag },
+    );
+  }
 }

@@ -8,7 +8,7 @@ import type { DatabaseProvider } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";
-import { assertNoRollback, type MigrationStatus } from "./plan.ts";
+import { assertNoneBegun, type MigrationStatus } from "./plan.ts";
 import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
@@ -58,7 +58,7 @@ export async function planOnDatabase(
     return collectFindings(status, await addTrafficRisks(planned, session));
   }
   const done = await readDoneSteps(session, tables);
-  assertNoRollback(done.keys(), status.pending);
+  assertNoneBegun(done.keys(), status.pending);
   const statements = listStatements(planned, done);
   const refusals = await planRowChanges(
     statements,
@@ -116,9 +116,9 @@ async function addTrafficRisks(
 
 /** Returns the relations that the statements of a migration change or lock, as written. */
 function getRelations({ steps }: PlannedMigration): string[] {
-  return steps.flatMap(({ sql, block = [sql], locks = [] }) => [
+  return steps.flatMap(({ sql, block = [{ sql }], locks = [] }) => [
     ...locks.map(({ relation }) => relation),
-    ...block.flatMap((text) => readChangedTable(text) ?? []),
+    ...block.flatMap((each) => readChangedTable(each.sql) ?? []),
   ]);
 }
 

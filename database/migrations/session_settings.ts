@@ -8,7 +8,7 @@ import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
 /** Returns the settings that a step makes for the rest of the session. */
 export function getSettings({ sql, block }: Pick<MigrationStep, "sql" | "block">): string[] {
-  return (block ?? [sql]).filter((text) => {
+  return (block?.map((step) => step.sql) ?? [sql]).filter((text) => {
     const mayBeSetting = text.length < 1000 && /\bset|\breset/i.test(text);
     return mayBeSetting && isSessionSetting(new StatementReader(tokenize(text)));
   });

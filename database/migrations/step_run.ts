@@ -32,6 +32,8 @@ export class StepRun {
   readonly #index: number;
   readonly #tag: string;
   readonly #context: MigrationContext;
+  /** Line of the statement that runs. */
+  line: number;
 
   /**
    * @param tag The migration.
@@ -41,6 +43,7 @@ export class StepRun {
    */
   constructor(tag: string, index: number, step: MigrationStep, context: MigrationContext) {
     this.#step = step;
+    this.line = step.line;
     this.#index = index;
     this.#tag = tag;
     this.#context = context;
@@ -86,11 +89,9 @@ export class StepRun {
     if (decision?.isBatchable === true) return true;
     const why = decision === undefined ? "" : `, because ${decision.reason}. ${decision.advice}`;
     throw new MigrationError(
-      `Statement ${
-        this.#index + 1
-      } of ${this.#tag}.sql is marked as a backfill, and cannot be split into ` +
-        `batches${why}`,
-      { tag: this.#tag, statement: this.#index + 1, line: this.#step.line },
+      `${this.#tag}.sql:${this.line}: statement ${this.#index + 1} is marked as a backfill, and ` +
+        `cannot be split into batches${why}`,
+      { tag: this.#tag, statement: this.#index + 1, line: this.line },
     );
   }
 
@@ -110,8 +111,10 @@ export class StepRun {
     const run = (): Promise<void> =>
       inTransaction(this.#context, async (tx) => {
         if (setting !== undefined) await tx.query(setting);
-        if (this.#step.block === undefined) await tx.query(this.#step.sql);
-        else await tx.script(this.#step.block);
+        for (const { sql, line } of this.#step.block ?? [this.#step]) {
+          this.line = line;
+          await tx.query(sql);
+        }
         await tx.query(this.#note("done"));
       });
     for (let attempt = 0;; attempt++) {
@@ -337,13 +340,13 @@ export class StepRun {
     }
     await this.#forget();
     throw new MigrationError(
-      `Statement ${this.#index + 1} of ${this.#tag}.sql: the background job failed` +
+      `${this.#tag}.sql:${this.line}: the background job of statement ${this.#index + 1} failed` +
         `${outcome.detail === undefined ? "" : ` (${outcome.detail})`}; ` +
         (job.kind === "index"
           ? "its invalid index was dropped: fix the rows and run the migrations again"
           : "the constraint only applies to new rows: fix the existing rows and run the " +
             "migrations again"),
-      { tag: this.#tag, statement: this.#index + 1 },
+      { tag: this.#tag, statement: this.#index + 1, line: this.line },
     );
   }
 

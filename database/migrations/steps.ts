@@ -38,7 +38,7 @@ export interface MigrationStep extends DistSqlStep {
   /** Line of the statement in the file, from 1. */
   readonly line: number;
   /** Statements of a `BEGIN … COMMIT` block, which form one transaction. */
-  readonly block?: readonly string[];
+  readonly block?: readonly MigrationStep[];
   /** Locks that others notice; only on PostgreSQL. */
   readonly locks?: readonly StrongLock[];
   /** True for DO and CALL, whose locks are unknown and which may handle errors themselves. */
@@ -282,11 +282,11 @@ function toPostgresSteps(
  */
 export function toBlock(inner: readonly MigrationStep[]): MigrationStep[] {
   if (inner.length === 0) return [];
-  const block = inner.map(({ sql }) => sql);
+  const text = inner.map(({ sql }) => sql).join(";\n");
   const locks = inner.flatMap((step) => step.locks ?? []);
   const hidesLocks = inner.some((step) => step.hidesLocks);
   const { line } = inner[0];
-  return [toStep(block.join(";\n"), { run: "transactional", block, line, locks, hidesLocks })];
+  return [toStep(text, { run: "transactional", block: inner, line, locks, hidesLocks })];
 }
 
 /**

@@ -174,7 +174,7 @@ Deno.test(
   unsanitized,
   async () => {
     await using postgres = await startPostgres();
-    await withProject(async ({ run, write }) => {
+    await withProject(async ({ root, run, write }) => {
       const env = { DATABASE_URL: postgres.url.replace("postgres@", "postgres:s3cr3t@") };
       await withEnv(env, async () => {
         await write({
@@ -185,18 +185,32 @@ Deno.test(
         assertEquals(failed.exitCode, 3);
         assertStringIncludes(
           failed.stderr,
-          '0003_steps.sql failed at statement 2 (SQLSTATE 42P07: relation "notes" already exists)',
+          '0003_steps.sql:3 failed at statement 2 (SQLSTATE 42P07: relation "notes" already exists). What ran before it stays',
         );
         const status = await run("db status");
         assertEquals(status.exitCode, 1, status.stderr);
         assertMatch(
           status.stdout,
-          /^0003_steps +unfinished +1 statements done, the last one at \d{4}-/m,
+          /^0003_steps +unfinished +1 statement done, the last one at \d{4}-/m,
         );
         assertStringIncludes(status.stdout, "postgres postgres://postgres@127.0.0.1");
         for (const { stdout, stderr } of [failed, status]) {
           assertEquals((stdout + stderr).includes("s3cr3t"), false);
         }
+        // under another name, its first statement would run again
+        const [steps, other] = ["3", "4"].map((n) => `${root}/migrations/000${n}_steps.sql`);
+        await Deno.rename(steps, other);
+        const renamed = await run("db migrate");
+        assertEquals(renamed.exitCode, 3);
+        assertStringIncludes(
+          renamed.stderr,
+          "0003_steps has begun in this database, and the folder does not contain it: restore its file",
+        );
+        assertMatch(
+          (await run("db status")).stdout,
+          /^0003_steps +unfinished +1 statement done; its file is not in the folder$/m,
+        );
+        await Deno.rename(other, steps);
         // mended by hand, and gone on with
         await runAll({ provider: "serverless-pg", connectionString: postgres.url }, [
           "DROP TABLE notes",

@@ -41,7 +41,12 @@ Deno.test("findDrift() names each object that differs, and its statements mend i
       CREATE INDEX notes_title ON notes (title);
       CREATE VIEW titles WITH (security_invoker = true) AS SELECT n.title FROM notes n;
       CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
-      CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();`,
+      CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
+      CREATE TRIGGER kept BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
+      ALTER TABLE notes DISABLE TRIGGER kept;
+      CREATE POLICY own ON notes FOR SELECT USING (id > 0);
+      CREATE MATERIALIZED VIEW counts AS SELECT count(*) AS n FROM notes;
+      CREATE INDEX counts_n ON counts (n);`,
     "0002_pending.sql": "ALTER TABLE notes ADD COLUMN later int;",
   };
   const [first] = Object.entries(files);
@@ -59,17 +64,33 @@ Deno.test("findDrift() names each object that differs, and its statements mend i
       "ALTER TABLE notes ADD COLUMN extra int, ALTER title SET NOT NULL",
       "DROP INDEX notes_title",
       "CREATE TABLE other (id int)",
+      "ALTER TABLE notes ENABLE TRIGGER kept",
+      "ALTER POLICY own ON notes USING (true)",
+      "CREATE POLICY more ON notes USING (true)",
+      "CREATE FUNCTION more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+      "DROP INDEX counts_n",
     ]);
     const { differences, statements, problems } = await findDrift(target);
     assertEquals(problems, []);
     assertEquals(
-      differences.filter((text) => /^(?:table|view|index|trigger|column notes)/.test(text)),
+      differences.filter((text) =>
+        /^(?:table|view|index|trigger|policy|function|column notes)/.test(text)
+      ),
       [
         "column notes.extra is only in the database",
         "column notes.title is text NOT NULL in the database and text in the migrations",
+        "function more() is only in the database",
         "index notes:notes_title is missing in the database",
+        "index of view counts_n is missing in the database",
+        "policy more ON notes is only in the database",
+        "policy own ON notes is CREATE POLICY own ON notes AS PERMISSIVE FOR SELECT TO public USING (true) " +
+        "in the database and CREATE POLICY own ON notes AS PERMISSIVE FOR SELECT TO public USING (id > 0) " +
+        "in the migrations",
         "table other is only in the database",
         "table tags is missing in the database",
+        "trigger kept ON notes is CREATE TRIGGER kept BEFORE UPDATE ON public.notes FOR EACH ROW EXECUTE " +
+        "FUNCTION touch() in the database and CREATE TRIGGER kept BEFORE UPDATE ON public.notes FOR EACH ROW " +
+        "EXECUTE FUNCTION touch();\nALTER TABLE notes DISABLE TRIGGER kept in the migrations",
         "trigger touched ON notes is missing in the database",
         "view titles is missing in the database",
       ],

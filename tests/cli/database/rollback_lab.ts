@@ -119,23 +119,38 @@ CREATE INDEX notes_title ON notes (lower(title)) WHERE owner > 0;
 CREATE TABLE tags (id serial PRIMARY KEY, note bigint REFERENCES notes, label text);
 CREATE TABLE numbered (id int, n serial);
 CREATE VIEW titles WITH (security_invoker = true) AS SELECT title FROM notes;
+CREATE VIEW bodies AS SELECT body FROM notes;
+CREATE VIEW "short bodies" AS SELECT left(body, 3) AS short FROM bodies;
 CREATE SEQUENCE numbers START 5;
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
 CREATE TRIGGER touched BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION touch();
 CREATE TRIGGER touched BEFORE UPDATE ON tags FOR EACH ROW EXECUTE FUNCTION touch();
-CREATE POLICY seen ON users USING (id > 0);`;
+ALTER TABLE tags DISABLE TRIGGER touched;
+ALTER TABLE tags ADD CONSTRAINT tags_label CHECK (label <> '') NOT VALID;
+CREATE POLICY seen ON users USING (id > 0);
+CREATE TABLE events (id int, day date, note text, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+CREATE TABLE events_2 PARTITION OF events FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+CREATE INDEX events_note ON events (note);
+CREATE TABLE animals (id int PRIMARY KEY, name text);
+CREATE TABLE dogs (breed text) INHERITS (animals);
+CREATE MATERIALIZED VIEW counts AS SELECT count(*) AS n FROM users;
+CREATE UNIQUE INDEX counts_n ON counts (n);`;
 
 /** Rows of {@link BASE}. */
 export const ROWS = `
 INSERT INTO users SELECT n, 'user ' || n FROM generate_series(1, 5) AS n;
 INSERT INTO notes (title, body, mood, owner) SELECT 'title ' || n, 'body', 'glad', n FROM generate_series(1, 5) AS n;
 INSERT INTO tags (note, label) SELECT n, 'tag' FROM generate_series(1, 5) AS n;
+INSERT INTO events VALUES (1, '2026-01-02', 'first'), (2, '2026-02-03', 'second');
+INSERT INTO animals VALUES (1, 'Rex');
+INSERT INTO dogs VALUES (2, 'Max', 'Beagle');
 SELECT nextval('numbers');`;
 
 /** Migrations with the rows that are written after them. */
 export const CHANGES: Readonly<Record<string, readonly [migration: string, after: string]>> = {
   "dropped and renamed objects": [
-    `DROP VIEW titles;
+    `DROP VIEW titles, "short bodies", bodies;
      ALTER TABLE notes DROP COLUMN short;
      ALTER TABLE notes DROP COLUMN title, DROP COLUMN mood;
      ALTER TABLE notes DROP COLUMN owner;
@@ -151,6 +166,27 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
      ALTER TABLE people SET SCHEMA app;`,
     "UPDATE notes SET body = 8",
   ],
+  "partitions, policies, triggers and materialized views": [
+    `ALTER TABLE events RENAME note TO body;
+     DROP INDEX events_note;
+     ALTER TABLE events ALTER body SET NOT NULL;
+     DROP TABLE events_1;
+     DROP TABLE dogs;
+     CREATE TABLE events_3 PARTITION OF events FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
+     DROP MATERIALIZED VIEW counts;
+     CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+     CREATE TRIGGER noted AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION noted();
+     DROP TRIGGER touched ON tags;
+     ALTER TABLE tags VALIDATE CONSTRAINT tags_label;
+     ALTER TABLE notes ENABLE ALWAYS TRIGGER touched;
+     DROP POLICY seen ON users;
+     CREATE POLICY seen ON users AS RESTRICTIVE FOR SELECT USING (id > 1);`,
+    `DO $$ BEGIN
+       ASSERT (SELECT count(*) FROM events) = 1, 'the rows of a kept partition are those of no other table';
+       ASSERT (SELECT count(*) FROM animals) = 1, 'nor are those of a table that inherits';
+     END $$;
+     INSERT INTO events VALUES (3, '2026-03-04', 'third')`,
+  ],
   "no objects": ["CREATE TABLE IF NOT EXISTS users (id int);", "SELECT 1"],
   "added and changed objects": [
     `CREATE TYPE size AS ENUM ('s', 'm');
@@ -161,11 +197,14 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
      CREATE VIEW sizes AS SELECT size FROM notes;
      CREATE VIEW more_sizes AS SELECT size FROM sizes;
      UPDATE notes SET size = 's';
+     DROP VIEW "short bodies", bodies;
      ALTER TABLE notes ALTER body TYPE text, ALTER body DROP DEFAULT, ALTER title DROP NOT NULL;
      ALTER TABLE notes DROP CONSTRAINT notes_title_check;
      ALTER TABLE notes DROP CONSTRAINT notes_title_owner_key;
      DROP INDEX notes_title;
      ALTER TABLE notes ADD CONSTRAINT notes_short CHECK (length(title) > 1);
+     CREATE VIEW bodies AS SELECT body FROM notes;
+     CREATE VIEW "short bodies" AS SELECT left(body, 3) AS short FROM bodies;
      CREATE OR REPLACE VIEW titles AS SELECT title, id FROM notes;
      CREATE OR REPLACE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
      CREATE FUNCTION other() RETURNS int LANGUAGE sql AS 'SELECT 1';

@@ -73,6 +73,16 @@ const REFUSED: readonly (readonly [migration: string, reasons: readonly string[]
     ],
   ],
   ["COMMENT ON TABLE more IS 'text'", ["comment on table more is only in the result"]],
+  [
+    "CREATE AGGREGATE total (int) (SFUNC = int4pl, STYPE = int)",
+    ["aggregate total(integer) is only in the result"],
+  ],
+  [
+    "ALTER TABLE more FORCE ROW LEVEL SECURITY, REPLICA IDENTITY FULL",
+    [
+      "storage of more is REPLICA IDENTITY FULL, FORCE ROW LEVEL SECURITY in the result and plain in",
+    ],
+  ],
 ];
 
 Deno.test("db rollback refuses what cannot come back, and runs nothing", unsanitized, async () => {
@@ -308,6 +318,23 @@ Deno.test(
   },
 );
 
+Deno.test("db migrate --retain keeps a sequence that a column owns", unsanitized, async () => {
+  await using server = await startPostgres();
+  await withLab(server, async ({ target, client, write }) => {
+    await write({ "0001_base.sql": "CREATE TABLE notes (id serial PRIMARY KEY);" });
+    await runMigrations(target);
+    await client`SELECT nextval('notes_id_seq') FROM generate_series(1, 7)`;
+    await write({
+      "0002_plain.sql": "ALTER TABLE notes ALTER id DROP DEFAULT;\nDROP SEQUENCE notes_id_seq;",
+    });
+    await migrateAndKeep(target);
+    const kept = await client`SELECT schemaname AS schema, last_value FROM pg_sequences`;
+    assertEquals(kept.map((row) => [row.schema.startsWith("__orm_kept_"), row.last_value]), [
+      [true, "7"],
+    ]);
+  });
+});
+
 Deno.test(
   "db migrate --retain keeps dropped values for a time, and db rollback prints its plan",
   unsanitized,
@@ -320,13 +347,14 @@ Deno.test(
       });
       await runMigrations(target);
       await write({ "0002_drop.sql": "ALTER TABLE notes DROP COLUMN body;" });
-      const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL", "--json"];
-      const run = (...args: string[]) =>
+      const options = ["--migrations", migrationsFolder, "--url-env", "ROLLBACK_URL"];
+      const runAsText = (...args: string[]) =>
         withEnv({ ROLLBACK_URL: url }, () =>
           runInProcess(["db", ...args, ...options], {
             commands: [dbMigrate, dbRollback],
             cwd: migrationsFolder,
           }));
+      const run = (...args: string[]) => runAsText(...args, "--json");
       const wrong = await run("migrate", "--retain", "soon");
       assertStringIncludes(wrong.stdout, "--retain must be a number of days or hours");
       const kept = await run("migrate", "--retain", "7d");
@@ -354,6 +382,9 @@ Deno.test(
       assertEquals(JSON.parse(done.stdout).migrations, ["0002_drop"]);
       assertEquals((await run("migrate", "--retain", "7d")).exitCode, 0);
       assertEquals(await planExpiry(target, 60_000, Date.now()), undefined);
+      await client`UPDATE orm.__orm_migrations SET applied_at = now() - interval '8 days'`;
+      const expiring = await runAsText("migrate", "--retain", "7d", "--dry-run");
+      assertEquals(expiring.stdout.split("\n")[0], `expires ${name}`);
       const expired = await planExpiry(target, 60_000, Date.now() + 120_000);
       assertEquals(expired?.names, [name]);
       await runMigrationFolder(target, () => expired!.folder);

@@ -94,9 +94,9 @@ Deno.test("migrateInFunction() gives up a transaction that is longer than the fu
       [
         answer({
           status: [status(["3"])],
-          migrate: [{ ok: false, message: "3.sql failed", file: "3.sql", line: 12 }],
+          migrate: [{ ok: false, message: "3.sql:12 failed", file: "3.sql", line: 12 }],
         }),
-        "3.sql:12: 3.sql failed",
+        "3.sql:12 failed",
       ],
     ] as const
   ) {

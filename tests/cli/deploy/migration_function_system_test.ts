@@ -205,7 +205,7 @@ Deno.test({
         );
         assertMatch(
           stdout,
-          /failed migrations: 0003_more\.sql:3: 0003_more\.sql failed at statement 2 \(SQLSTATE 23505/,
+          /failed migrations: 0003_more\.sql:3 failed at statement 2 \(SQLSTATE 23505/,
         );
         assertStringIncludes(
           stdout,

@@ -29,7 +29,7 @@ Deno.test("applyAtomic() applies a migration and its note together, or nothing",
       const broken = planned("CREATE TABLE a (id int)", "SELECT 1 / 0", "SELECT 1");
       const error = await assertRejects(() => applyAtomic(broken, lab.context), MigrationError);
       assertEquals([error.tag, error.statement], ["0001_a", 2]);
-      assertStringIncludes(error.message, "0001_a.sql failed at statement 2 (SQLSTATE 22012");
+      assertStringIncludes(error.message, "0001_a.sql:1 failed at statement 2 (SQLSTATE 22012");
       assertEquals(await state(lab), [false, []]);
       await applyAtomic(planned("CREATE TABLE a (id int)"), lab.context);
       assertEquals(await state(lab), [true, ["0001_a"]]);

@@ -161,17 +161,17 @@ Deno.test("runMigrations() keeps what came before a file that failed in a messag
     [
       "a statement",
       "CREATE TABLE bad (id int);\nSELECT nothing FROM bad;",
-      "0003_bad.sql failed at statement 2",
+      "0003_bad.sql:2 failed at statement 2",
     ],
     [
       "the text itself",
       "CREATE TABLE bad (id int);\nCREATE TABEL wrong (id int);",
-      "0003_bad.sql failed at statement 2",
+      "0003_bad.sql:2 failed at statement 2",
     ],
     [
       "the commit",
       "CREATE TABLE bad (id int UNIQUE DEFERRABLE INITIALLY DEFERRED);\nINSERT INTO bad VALUES (1), (1);",
-      "0003_bad.sql failed at statement 2",
+      "0003_bad.sql:2 failed at statement 2",
     ],
   ];
   await withFiles(failures.map(([what, text, message]) => [

@@ -1,5 +1,6 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyStepwise } from "../../../database/migrations/apply_stepwise.ts";
+import { toMigrationError } from "../../../database/migrations/context.ts";
 import {
   applyAlterToSchema,
   generateRecreationPlan,
@@ -189,7 +190,7 @@ Deno.test("applyStepwise() gives up on a statement whose connection is lost thir
       () => applyStepwise(planned(step("DELETE FROM p")), lab.context),
       MigrationError,
     );
-    assertEquals([error.message, commits], ["0001_a.sql failed at statement 1", 13]);
+    assertEquals([error.message, commits], ["0001_a.sql:1 failed at statement 1", 13]);
   });
 });
 
@@ -270,7 +271,7 @@ Deno.test("applyStepwise() notes a statement that runs alone before it runs, and
       () => applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context),
       MigrationError,
     );
-    assertStringIncludes(error.message, "0001_a.sql failed at statement 1 (SQLSTATE 23505");
+    assertStringIncludes(error.message, "0001_a.sql:1 failed at statement 1 (SQLSTATE 23505");
     assertEquals(before, [[0, "running", null, "the-test"]]);
     assertEquals([await notes(lab), await isThere(lab, "p_n")], [[], false]);
   });
@@ -414,16 +415,32 @@ Deno.test("applyStepwise() notes the job that a statement starts, and waits for 
   });
 });
 
+Deno.test("toMigrationError() says what stays of a file, and how a recreation continues", () => {
+  const file = planned(step("SELECT 1"), step("SELECT 2"), step("ALTER", { run: "recreate" }));
+  const cause = serverError("22P02");
+  const ends = [
+    [0, file, ")"],
+    [1, { ...file, atomic: true }, ")"],
+    [1, file, "or this and later statements of the file, and run the migrations again"],
+    [2, file, "a recreation continues only with the same statement"],
+  ] as const;
+  for (const [index, plan, end] of ends) {
+    const { message } = toMigrationError(plan, index, cause);
+    assert(message.startsWith(`0001_a.sql:1 failed at statement ${index + 1} (SQLSTATE 22P02`));
+    assert(message.endsWith(end), message);
+  }
+});
+
 Deno.test("applyStepwise() reports why a job failed, drops its invalid index, and forgets the statement", async () => {
   const cases: [job: NonNullable<MigrationStep["job"]>, message: string, left: boolean][] = [
     [
       { kind: "index", table: "p", name: "p_n" },
-      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); its invalid index was dropped: fix the rows and run the migrations again",
+      "0001_a.sql:1: the background job of statement 1 failed (failed: duplicate keys); its invalid index was dropped: fix the rows and run the migrations again",
       false,
     ],
     [
       { kind: "constraint", table: "p", name: "p_c" },
-      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); the constraint only applies to new rows: fix the existing rows and run the migrations again",
+      "0001_a.sql:1: the background job of statement 1 failed (failed: duplicate keys); the constraint only applies to new rows: fix the existing rows and run the migrations again",
       true,
     ],
   ];
@@ -453,7 +470,10 @@ Deno.test("applyStepwise() says that a job failed where the provider has forgott
       () => applyStepwise(planned(step(INDEX, INDEX_JOB)), lab.context),
       MigrationError,
     );
-    assertStringIncludes(error.message, "the background job failed; its invalid index was dropped");
+    assertStringIncludes(
+      error.message,
+      "the background job of statement 1 failed; its invalid index was dropped",
+    );
   });
 });
 
@@ -485,7 +505,7 @@ Deno.test("applyStepwise() starts a lost job once more, not without end", async 
     await assertRejects(
       () => applyStepwise(planned(index), lab.context),
       MigrationError,
-      "the background job failed",
+      "the background job of statement 1 failed",
     );
     assertEquals([jobs, await notes(lab)], [["job-1"], []]);
   });

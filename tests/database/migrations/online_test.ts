@@ -117,11 +117,11 @@ async function countScans(session: SqlSession): Promise<number> {
 /** Runs a statement and returns the strong locks that it held while it read the rows of `notes`. */
 async function locksWhileReading(
   { session }: MigrationContext,
-  { sql, block = [sql] }: { sql: string; block?: readonly string[] },
+  { sql, block = [{ sql }] }: { sql: string; block?: readonly { sql: string }[] },
 ): Promise<string[]> {
   return await session.transaction(async (tx) => {
     const before = await countScans(tx);
-    for (const text of block) await tx.query(text);
+    for (const each of block) await tx.query(each.sql);
     const scans = await countScans(tx) - before;
     const locks = await tx.query(
       "SELECT DISTINCT mode FROM pg_locks WHERE relation = 'notes'::regclass AND mode IN " +
@@ -250,6 +250,32 @@ Deno.test("applyPending() removes what a refused validation added, so that the f
   });
 });
 
+Deno.test("applyPending() names the line of a statement that fails in a split file, and what stays", async () => {
+  await withMigrationLab({ setup: SETUP }, async ({ context, rows }) => {
+    const run = async (sql: string): Promise<unknown> =>
+      await applyPending(
+        await planOnline(plan(sql), context.session, context.tables),
+        context,
+        true,
+      );
+    const file = (fourth: string) =>
+      `ALTER TABLE notes ADD a int;
+CREATE INDEX notes_n ON notes (n);
+ALTER TABLE notes ADD b int;
+${fourth};
+ALTER TABLE notes ADD c int;`;
+    const error = await assertRejects(() => run(file("SELECT 1 / 0")), MigrationError);
+    assertEquals(
+      error.message,
+      "0002_change.sql:4 failed at statement 3 (SQLSTATE 22012: division by zero). What ran before it " +
+        "stays: fix the rows, or this and later statements of the file, and run the migrations again",
+    );
+    assertEquals(error.line, 4);
+    await run(file("SELECT 1"));
+    assertEquals((await rows("SELECT a, b, c FROM notes LIMIT 1")).length, 1);
+  });
+});
+
 Deno.test("applyPending() changes the rows of a backfill in batches, each exactly once after a kill", async () => {
   let left = Infinity;
   const intercept: Intercept = async (text, run) => {
@@ -287,7 +313,7 @@ Deno.test("applyPending() changes the rows of a backfill in batches, each exactl
     );
     assertMatch(
       error.message,
-      /Statement 1 of 0002_change\.sql is marked as a backfill, and cannot/,
+      /^0002_change\.sql:\d+: statement 1 is marked as a backfill, and cannot/,
     );
     assertEquals(await rows(changes), [{ n: 0 }]);
   });

@@ -73,7 +73,7 @@ Deno.test("runMigrations() applies what is pending, and leaves nothing of a file
       () => runMigrations({ migrationsFolder, database }),
       MigrationError,
     );
-    assertStringIncludes(error.message, "0002_b.sql failed at statement 2 (SQLSTATE 42601");
+    assertStringIncludes(error.message, "0002_b.sql:2 failed at statement 2 (SQLSTATE 42601");
     assertEquals([error.tag, error.statement], ["0002_b", 2]);
     assert(!error.message.includes("marker-value"));
     assertEquals(await rows(database, "SELECT id FROM a"), [{ id: 1 }]);
@@ -389,7 +389,7 @@ Deno.test("runMigrations() cleans up after a failed statement, so that it can be
       () => runMigrations({ migrationsFolder, database }),
       MigrationError,
     );
-    assertStringIncludes(error.message, "0002_b.sql failed at statement 1 (SQLSTATE 23505");
+    assertStringIncludes(error.message, "0002_b.sql:1 failed at statement 1 (SQLSTATE 23505");
     assertEquals(await rows(database, "SELECT to_regclass('a_id') IS NULL AS gone"), [{
       gone: true,
     }]);
@@ -454,7 +454,7 @@ Deno.test("runMigrations() begins nothing after stopAtMs, and a later run contin
     const error = await assertRejects(
       () => runMigrations({ migrationsFolder, database }),
       MigrationError,
-      "0003_failing.sql failed at statement 2",
+      "0003_failing.sql:3 failed at statement 2",
     );
     assertEquals([error.tag, error.statement, error.line], ["0003_failing", 2, 3]);
     assertEquals(await rows(database, "SELECT n FROM log"), [{ n: 1 }, { n: 2 }, { n: 3 }]);

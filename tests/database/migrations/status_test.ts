@@ -17,7 +17,7 @@ Deno.test("getMigrationStatus() names a migration that began and has not ended, 
     await assertRejects(
       () => runMigrations(target),
       MigrationError,
-      "0001_three.sql failed at statement 3",
+      "0001_three.sql:4 failed at statement 3",
     );
     const { pending, unfinished = [] } = await getMigrationStatus(target);
     assertEquals(pending, ["0001_three"]);

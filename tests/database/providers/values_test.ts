@@ -307,7 +307,7 @@ Deno.test(
         const error = await assertRejects(() => runMigrations(target));
         assertStringIncludes(
           (error as Error).message,
-          "0002_b.sql failed at statement 2 (SQLSTATE 42P07",
+          "0002_b.sql:2 failed at statement 2 (SQLSTATE 42P07",
           name,
         );
         const db = await getDrizzleClient(database);
