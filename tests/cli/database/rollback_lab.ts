@@ -217,11 +217,12 @@ export const CHANGES: Readonly<Record<string, readonly [migration: string, after
   ],
   "converted columns and added values": [
     `ALTER TYPE mood ADD VALUE 'wild';
-     CREATE TYPE label AS ENUM ('tag', 'word');
-     ALTER TABLE tags ALTER label TYPE label USING label::label;
+     CREATE TYPE pet AS ENUM ('Max', 'Rex', 'Tom');
+     ALTER TABLE animals ALTER name TYPE pet USING name::pet;
      ALTER TABLE numbered ALTER id TYPE text;
-     ALTER TABLE tags RENAME TO words;`,
-    "UPDATE words SET label = 'tag'; UPDATE notes SET mood = 'calm'; UPDATE notes SET mood = 'glad'",
+     ALTER TABLE events ALTER note TYPE varchar(9);
+     ALTER TABLE animals RENAME TO pets;`,
+    "UPDATE pets SET name = name; UPDATE notes SET mood = 'calm'; UPDATE notes SET mood = 'glad'",
   ],
   "an enum without a value": [
     `CREATE TYPE next AS ENUM ('glad');
