@@ -29,10 +29,6 @@ export function parseJson(text: string): JsonResult {
     : { value };
 }
 
-/**
- * Checks whether a text may have a key that could become an object's prototype in code that copies objects: `__proto__`, the
- * end of `"prototype"`, or either written with an escape. Each search begins with a character that is rare in JSON.
- */
 /** Parses JSON without the checks of {@link parseJson}. Returns `fallback` for any other text. */
 export function parseJsonOr(text: string, fallback?: unknown): unknown {
   try {
@@ -42,6 +38,10 @@ export function parseJsonOr(text: string, fallback?: unknown): unknown {
   }
 }
 
+/**
+ * Checks whether a text may have a key that could become an object's prototype in code that copies objects: `__proto__`, the
+ * end of `"prototype"`, or either written with an escape. Each search begins with a character that is rare in JSON.
+ */
 function mayPollute(text: string): boolean {
   return text.includes("__proto__") || text.includes('ype"') && text.includes('"prototype"') ||
     text.includes("\\u00");
