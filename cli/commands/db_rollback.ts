@@ -23,7 +23,7 @@ export const dbRollback: Command = {
     "with db migrate --retain. What the migrations have added is not deleted: its values stay under\n" +
     "another name until a later db migrate --retain.",
     "Refuses before it starts what cannot come back, object by object: values that a migration has\n" +
-    "dropped, changed or converted, and objects that differ from those of the migrations.",
+    "dropped or changed, and objects that differ from those of the migrations.",
   ],
   options: [
     {
