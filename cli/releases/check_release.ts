@@ -71,6 +71,8 @@ interface Shape {
   readonly fields: readonly string[];
   /** Columns that an INSERT must give. */
   readonly required: readonly string[];
+  /** Its tables whose row security applies to the role. */
+  readonly secured: readonly string[];
 }
 
 /**
@@ -221,7 +223,28 @@ async function describe(database: PGlite, sql: string, role: string | null): Pro
     params: queryParams.map(({ dataTypeID }) => types.get(dataTypeID)!),
     fields: resultFields.map(({ name, dataTypeID }) => `${name} ${types.get(dataTypeID)}`),
     required: await findRequired(database, sql),
+    secured: await findSecured(database, sql, role),
   };
+}
+
+/** Finds the tables of a statement whose policies decide which rows its role reads and writes. */
+async function findSecured(database: PGlite, sql: string, role: string | null): Promise<string[]> {
+  if (role === null) return [];
+  const { rows } = await database.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class c WHERE relrowsecurity
+      AND (relforcerowsecurity OR NOT pg_has_role($1, relowner, 'USAGE'))
+      AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1)`,
+    [role],
+  );
+  const names = listNames(sql);
+  return rows.map(({ name }) => name).filter((name) => names.has(name));
+}
+
+/** Returns the words of a statement that can be names. */
+function listNames(sql: string): ReadonlySet<string> {
+  return new Set(
+    tokenize(sql).filter(({ kind }) => kind === "word" || kind === "quoted").map(getName),
+  );
 }
 
 /** Names of types; a type that is dropped and created again has another number. */
@@ -292,7 +315,11 @@ async function findReason(database: PGlite, probe: Probe): Promise<string | unde
   );
   if (field >= 0) return `it gives ${now.fields[field]} instead of ${shape.fields[field]}`;
   const required = now.required.find((column) => !shape.required.includes(column));
-  return required === undefined ? undefined : `it gives no ${required}, which is required`;
+  if (required !== undefined) return `it gives no ${required}, which is required`;
+  const secured = now.secured.find((table) => !shape.secured.includes(table));
+  return secured === undefined
+    ? undefined
+    : `row security of ${secured} hides rows from its role, and refuses rows that no policy allows`;
 }
 
 function explain(error: unknown): string {
@@ -356,10 +383,7 @@ function splitBlock(step: MigrationStep): readonly MigrationStep[] {
 
 /** Finds the statement of a transaction that names a table of a probe. */
 function findCulprit(steps: readonly MigrationStep[], { sql }: Probe): MigrationStep {
-  const names = new Set(
-    tokenize(sql).filter(({ kind }) => kind === "word" || kind === "quoted")
-      .map(getName),
-  );
+  const names = listNames(sql);
   const isNamed = ({ locks = [] }: MigrationStep): boolean =>
     locks.some(({ relation }) => names.has(readName(parseStatement(relation), 0).name));
   return steps.find(isNamed) ?? steps[0];
@@ -379,6 +403,9 @@ function getAdvice(sql: string): string {
   if (reader.find("NOT", 0) >= 0 && reader.find("ADD", 0) >= 0) {
     return "Expand: add the column with a default or without NOT NULL. Deploy a release that writes it. " +
       "Backfill the old rows. Contract: SET NOT NULL in a later release";
+  }
+  if (/\bROW\s+LEVEL\s+SECURITY\b/i.test(sql)) {
+    return "Create the policies first, and deploy a release that sets what they read. Then enable row security";
   }
   if (reader.is(0, "REVOKE")) return `Keep the grant: ${deploys}`;
   return `Contract last: ${deploys}`;

@@ -115,6 +115,14 @@ const cases: [files: string[], breaks: string[]][] = [
     ],
   ],
   [["ALTER TABLE users RENAME name TO x; ALTER TABLE users RENAME x TO name"], []],
+  // PostgreSQL prepares a statement that gets no rows any more
+  [
+    ["CREATE POLICY own ON moods USING (m = 'a');\nALTER TABLE moods ENABLE ROW LEVEL SECURITY"],
+    [
+      '0002:2 the grant of "moods": row security of moods hides rows from its role, and refuses rows that no policy allows',
+    ],
+  ],
+  [["CREATE TABLE others (id int); ALTER TABLE others ENABLE ROW LEVEL SECURITY"], []],
 ];
 
 Deno.test("checkRelease() names each statement that a pending migration breaks, at its line", async () => {
