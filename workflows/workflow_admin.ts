@@ -7,6 +7,19 @@ import { isoTime } from "../jobs/job_admin.ts";
 import type { Entry, EntryKind, EntryState } from "./journal.ts";
 import { createTurnJob, inTransaction } from "./start_workflow.ts";
 
+/**
+ * State of a workflow. `undoing` takes steps back after a failure, `cancelling` after a request. A `stopped` workflow does
+ * not fit its code, and continues with `retryWorkflow`.
+ */
+export type WorkflowState =
+  | "running"
+  | "undoing"
+  | "cancelling"
+  | "stopped"
+  | "done"
+  | "failed"
+  | "cancelled";
+
 /** The states, for checks and messages. */
 export const WORKFLOW_STATES = [
   "running",
@@ -16,13 +29,7 @@ export const WORKFLOW_STATES = [
   "done",
   "failed",
   "cancelled",
-] as const;
-
-/**
- * State of a workflow. `undoing` takes steps back after a failure, `cancelling` after a request. A `stopped` workflow does
- * not fit its code, and continues with `retryWorkflow`.
- */
-export type WorkflowState = typeof WORKFLOW_STATES[number];
+] as const satisfies WorkflowState[];
 
 /** Workflow in the table. */
 export interface WorkflowSummary {

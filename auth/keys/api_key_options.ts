@@ -44,17 +44,30 @@ export const PLUGIN_TREE = {
   schema: true,
   startingCharactersConfig: { charactersLength: true, shouldStore: true },
   storage: true,
-} as const satisfies OptionTree & Readonly<Record<DescribedOption, unknown>>;
+} as const satisfies Record<keyof ApiKeyConfiguration, unknown>;
 
 /** Options of the plugin that checks of keys do not read. */
-export type OtherApiKeyOption = Exclude<keyof typeof PLUGIN_TREE, DescribedOption>;
-
-type DescribedOption =
-  | "apiKeyHeaders"
-  | "configId"
-  | "disableKeyHashing"
-  | "rateLimit"
-  | "references";
+export type OtherApiKeyOption =
+  | "customAPIKeyGetter"
+  | "customAPIKeyValidator"
+  | "customKeyGenerator"
+  | "customStorage"
+  | "defaultKeyLength"
+  | "defaultPrefix"
+  | "deferUpdates"
+  | "enableMetadata"
+  | "enableSessionForAPIKeys"
+  | "fallbackToDatabase"
+  | "keyExpiration"
+  | "maximumNameLength"
+  | "maximumPrefixLength"
+  | "minimumNameLength"
+  | "minimumPrefixLength"
+  | "permissions"
+  | "requireName"
+  | "schema"
+  | "startingCharactersConfig"
+  | "storage";
 
 /**
  * The options of better-auth's plugin `apiKey`, as its own type `ApiKeyOptions` has them. Checks of keys read those with a

@@ -2,7 +2,8 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { readAlterActions } from "../../distsql/syntax/alter_action.ts";
 import { getTable } from "../../distsql/syntax/statement_table.ts";
-import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { quoteLiteral, quoteName, readLiteral } from "../../sql/quote.ts";
+import { getName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
 import { isWidening } from "./column_steps.ts";
@@ -122,8 +123,8 @@ export class Conversions {
         [table.split(".").map(quoteName).join("."), name, written],
       );
       if (types === undefined || !this.#isOld(types.id)) continue;
-      const using = end < action.to ? reader.text(end, action.to) : "";
-      if (this.#isReversible(types, written, readUsing(using, name, written))) continue;
+      const using = readUsing(reader, [end, action.to], name, written);
+      if (this.#isReversible(types, written, using)) continue;
       return `converts ${table}.${name} from ${types.have} to ${types.want}: the old values are not ` +
         "known, and new ones may not fit";
     }
@@ -149,13 +150,28 @@ const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 /** What follows the type: nothing, or a cast of the column to the type, by its text, or to a time in UTC. */
 type Using = "none" | "cast" | "text" | "utc";
 
-function readUsing(text: string, column: string, type: string): Using | undefined {
-  if (text === "") return "none";
-  const [, name, rest = ""] = /^USING\s+\(?\s*("(?:[^"]|"")+"|\w+)\s*(.*?)\)?$/is.exec(text) ?? [];
-  if (name !== quoteName(column) && name?.toLowerCase() !== column) return undefined;
-  if (/^(?:::\s*timestamp\s+)?AT\s+TIME\s+ZONE\s+'UTC'$/i.test(rest)) return "utc";
-  if (rest.replace(/^::\s*/, "") === type) return "cast";
-  return rest.replace(/^::\s*text(?:\[\])?\s*::\s*/i, "") === type ? "text" : undefined;
+function readUsing(
+  reader: StatementReader,
+  [from, to]: readonly [number, number],
+  column: string,
+  type: string,
+): Using | undefined {
+  if (from === to) return "none";
+  const isNested = reader.is(from + 1, "(") && reader.closing(from + 1) === to - 1;
+  const at = isNested ? from + 2 : from + 1;
+  const end = isNested ? to - 1 : to;
+  const isColumn = reader.is(from, "USING") && reader.isName(at) &&
+    getName(reader.token(at)!) === column;
+  if (!isColumn) return undefined;
+  const zoneAt = reader.is(at + 1, "::", "TIMESTAMP") ? at + 3 : at + 1;
+  if (zoneAt + 4 === end && reader.is(zoneAt, "AT", "TIME", "ZONE")) {
+    return readLiteral(reader.token(end - 1)) === "UTC" ? "utc" : undefined;
+  }
+  if (!reader.is(at + 1, "::")) return undefined;
+  if (reader.text(at + 2, end) === type) return "cast";
+  const textEnd = reader.is(at + 3, "[", "]") ? at + 5 : at + 3;
+  const isText = reader.is(at + 2, "TEXT") && reader.is(textEnd, "::");
+  return isText && reader.text(textEnd + 1, end) === type ? "text" : undefined;
 }
 
 /** Returns true if each old value is the new one, converted back. */
@@ -164,7 +180,7 @@ function isLossless(
   written: string,
   using: Using,
 ): boolean {
-  const [, digits = ""] = /\(([^)]*)\)/.exec(written) ?? [];
+  const [, digits = ""] = /\(([^()]*)\)/.exec(written) ?? [];
   if (TIMES.includes(want) && (TIMES.includes(have) || have === "date")) {
     const isZoned = [have, want].includes(ZONED);
     const isUtc = using === "utc" && have !== want;
@@ -274,7 +290,7 @@ export function checkValues(
       table.columns.flatMap((column): FitCheck[] => {
         const label = `${getLabel(table)}.${column.name}`;
         const now = columns.get(label);
-        if (now === undefined || column.type.replace(/(?:\[\])+$/, "") !== each.type) return [];
+        if (now === undefined || column.type.replaceAll("[]", "") !== each.type) return [];
         const isArray = column.type !== each.type;
         const text = isArray
           ? `array_remove(${quoteName(now.column)}::text[], NULL)`

@@ -1,19 +1,24 @@
-/** All kinds of databases. */
-export const DATABASE_PROVIDERS = [
-  "postgres",
-  "distsql",
-  "serverless-pg",
-  "branching-pg",
-  "embedded-pg",
-] as const;
-
 /**
  * Kind of database: `postgres` (any PostgreSQL by address: RDS, Supabase, Docker), `distsql` (Aurora
  * DSQL), `serverless-pg` (Aurora PostgreSQL Serverless, through the Data API or a direct
  * connection), `branching-pg` (Neon), `embedded-pg` (PGlite in a folder or in memory, for
  * development and tests).
  */
-export type DatabaseProvider = typeof DATABASE_PROVIDERS[number];
+export type DatabaseProvider =
+  | "postgres"
+  | "distsql"
+  | "serverless-pg"
+  | "branching-pg"
+  | "embedded-pg";
+
+/** All kinds of databases. */
+export const DATABASE_PROVIDERS: readonly DatabaseProvider[] = [
+  "postgres",
+  "distsql",
+  "serverless-pg",
+  "branching-pg",
+  "embedded-pg",
+];
 
 /** Settings that connections of every provider have, and those of each: what the code of the package reads. */
 export interface DatabaseSettings {
