@@ -1,5 +1,5 @@
 import { quoteLiteral, quoteName } from "../../sql/quote.ts";
-import { type CatalogColumn, quoteTable } from "./catalog.ts";
+import { type CatalogColumn, getLabel, quoteTable } from "./catalog.ts";
 import { RISKS, type Step } from "./difference.ts";
 
 const SERIAL_TYPES: Readonly<Record<string, string>> = {
@@ -51,24 +51,27 @@ export function dropColumn(table: string, name: string): Step {
  *
  * @param table The quoted name of the table.
  * @param want The column as the schema declares it.
+ * @param sequences Labels of the sequences that no column owns.
  * @returns The statements, or why the change must be written by hand.
  */
 export function alterColumn(
   table: string,
   have: CatalogColumn,
   want: CatalogColumn,
+  sequences: readonly string[] = [],
 ): Step[] | string {
   if (want.generated !== have.generated) return replaceGenerated(table, have, want);
   const isSameType = want.type === have.type && want.collation === have.collation;
   if (want.generated !== null && !isSameType) return replaceGenerated(table, have, want);
-  if (want.isSerial && !have.isSerial) {
-    return "becomes serial: write the migration with its sequence by hand";
+  const becomesSerial = want.isSerial && !have.isSerial;
+  if (becomesSerial && !isSameType) {
+    return `becomes serial, and changes from ${have.type}: change the type in a migration of its own`;
   }
   const alter = (change: string, risk?: string): Step => ({
     sql: `ALTER TABLE ${table} ALTER COLUMN ${quoteName(want.name)} ${change}`,
     ...risk !== undefined && { risk },
   });
-  const steps: Step[] = [];
+  const steps: Step[] = becomesSerial ? startSequence(table, have, want, sequences) : [];
   const dropsSerial = have.isSerial && !want.isSerial;
   const changesDefault = have.default !== want.default;
   if (have.default !== null && (want.default === null || !isSameType) || dropsSerial) {
@@ -79,6 +82,13 @@ export function alterColumn(
     const type = changeType(have, want, alter);
     if (typeof type === "string") return type;
     steps.push(type);
+  }
+  if (becomesSerial) {
+    const sequence = quoteTable(want.ownSequence!);
+    steps.push(
+      alter(`SET DEFAULT nextval(${quoteLiteral(sequence)})`),
+      { sql: `ALTER SEQUENCE ${sequence} OWNED BY ${table}.${quoteName(want.name)}` },
+    );
   }
   if (want.default !== null && (changesDefault || !isSameType || dropsSerial)) {
     steps.push(alter(`SET DEFAULT ${want.default}`));
@@ -144,6 +154,36 @@ function castTime({ type: from }: CatalogColumn, { name, type: to }: CatalogColu
   }
   const local = `${column} AT TIME ZONE 'UTC'`;
   return next === "timestamp" ? local : `(${local})::${next}`;
+}
+
+/**
+ * Prepares the sequence of a column that becomes serial. It continues after the highest present value,
+ * and after the sequence of an identity column.
+ */
+function startSequence(
+  table: string,
+  have: CatalogColumn,
+  { name, type, ownSequence }: CatalogColumn,
+  sequences: readonly string[],
+): Step[] {
+  const sequence = quoteTable(ownSequence!);
+  const isPresent = sequences.includes(getLabel(ownSequence!));
+  const old = have.ownSequence;
+  const hasName = old !== null && getLabel(old) === getLabel(ownSequence!);
+  // is dropped with the identity
+  const aside = hasName ? { ...old, name: `${old.name}__trellis_old` } : old;
+  const used = [ownSequence!, aside].flatMap((each) =>
+    each === null ? [] : [`(SELECT last_value FROM ${quoteTable(each)} WHERE is_called)`]
+  );
+  const present = `(SELECT max(${quoteName(name)}) FROM ${table})`;
+  return [
+    ...hasName ? [{ sql: `ALTER SEQUENCE ${sequence} RENAME TO ${quoteName(aside!.name)}` }] : [],
+    ...isPresent ? [] : [{ sql: `CREATE SEQUENCE ${sequence} AS ${type}` }],
+    {
+      sql: `SELECT setval(${quoteLiteral(sequence)}, used.last) FROM (SELECT ` +
+        `greatest(${[present, ...used].join(", ")}) AS last) AS used WHERE used.last >= 1`,
+    },
+  ];
 }
 
 /**

@@ -209,7 +209,10 @@ function dropTables({ have, want, decisions: { drops }, expands = [] }: Comparis
 }
 
 function dropSequences(have: Catalog, want: Catalog, { drops }: Decisions): Step[] {
-  const declared = new Set(want.sequences.map(getLabel));
+  const owned = want.tables.flatMap(({ columns }) =>
+    columns.flatMap(({ ownSequence }) => ownSequence ?? [])
+  );
+  const declared = new Set([...want.sequences, ...owned].map(getLabel));
   return have.sequences.filter((sequence) => {
     const label = getLabel(sequence);
     return drops.has(label) && !declared.has(label);

@@ -167,7 +167,7 @@ function compareColumns(
   for (const column of want.columns) {
     const old = present.get(column.name);
     if (old === undefined || old.isInherited && column.isInherited) continue;
-    const changes = alterColumn(table, old, column);
+    const changes = alterColumn(table, old, column, catalog.sequences.map(getLabel));
     if (typeof changes === "string") problems.push(`${label(column)} ${changes}`);
     else if (changes.length > 0) {
       const open = findOpen(column.name);

@@ -69,6 +69,9 @@ export interface MigrationContext {
 /** SQLSTATEs of an object that exists already: schema, table, column, function, any other. */
 const DUPLICATE = ["42P06", "42P07", "42701", "42723", "42710"];
 
+/** SQLSTATE of an object that cannot be dropped. */
+const DEPENDED_ON = ["2BP01"];
+
 /**
  * Creates the error of a statement: its line in the file, its number, the SQLSTATE and the server's
  * message without values, and what is left of the file.
@@ -90,6 +93,8 @@ export function toMigrationError(
   const why = reason === undefined ? "" : ` (${reason})`;
   const advice = hasSqlState(cause, DUPLICATE)
     ? `. If all changes of the file are there, such as by another tool, record it: trellis db mark-applied ${tag}`
+    : hasSqlState(cause, DEPENDED_ON)
+    ? ". If only columns and tables use it that a rollback has kept (__orm_kept_…): trellis db migrate --retain 7d"
     : "";
   const place = tag.startsWith(INTERNAL) || line === undefined ? path : `${path}:${line}`;
   return new MigrationError(

@@ -174,7 +174,11 @@ async function migrateFilled(
   await runMigrationFolder(target, () => back.folder);
   assertEquals(await readDatabase(client, order), state);
   count("taken back");
-  await runMigrations(target);
+  await runMigrations(target).catch(async (error: Error) => {
+    // an added column that the rollback has kept has the enum
+    assertMatch(error.message, /2BP01: cannot drop type mood .*: trellis db migrate --retain 7d$/);
+    await migrateAndKeep(target);
+  });
 }
 
 /**
