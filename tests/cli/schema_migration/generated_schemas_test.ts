@@ -186,7 +186,7 @@ async function migrateFilled(
  * whose values were not kept.
  */
 const NO_WAY_BACK =
-  /converts|can only be added|serial|identity|generated|refuses|sequence|without --retain/;
+  /converts|are only added|serial|identity|generated|refuses|sequence|without --retain/;
 
 /** Changes that PostgreSQL cannot make, or that would lose values. */
 function isExpected(problems: readonly string[]): boolean {
