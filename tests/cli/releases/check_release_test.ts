@@ -201,7 +201,20 @@ export const handler = defineApiHandler({})(async () => ({
         unchecked: [],
       }],
     });
-    assertEquals((await run("check", "compat", "--against", "dist/release.json")).exitCode, 0);
+    const current = await run("check", "compat", "--against", "dist/release.json");
+    assertEquals(current.exitCode, 0);
+    assertStringIncludes(current.stdout, "none breaks, 0 unchecked");
+    const [notes] = manifest.functions;
+    await Deno.writeTextFile(
+      join(root, "dist/without_role.json"),
+      JSON.stringify({ ...manifest, functions: [{ ...notes, role: null, grants: [] }] }),
+    );
+    const withoutRole = await run("check", "compat", "--against", "dist/without_role.json");
+    assertEquals(withoutRole.exitCode, 0);
+    assertStringIncludes(
+      withoutRole.stderr + withoutRole.stdout,
+      "unchecked the grants of Notes: it has no permission file",
+    );
     await Deno.writeTextFile(
       join(root, "migrations/0002_name.sql"),
       "ALTER TABLE notes RENAME title TO name;",
