@@ -9,7 +9,7 @@ import {
 } from "../../core/option_rules.ts";
 import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { checkOptionTree, type OptionTree } from "../config/option_tree.ts";
+import { checkOptionTree } from "../config/option_tree.ts";
 import type { AuthSchema, ModelTable } from "../config/session_tables.ts";
 
 /** The options of better-auth's plugin `apiKey`. A test compares them with its types. */
