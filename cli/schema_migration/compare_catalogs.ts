@@ -209,10 +209,10 @@ function dropTables({ have, want, decisions: { drops }, expands = [] }: Comparis
 }
 
 function dropSequences(have: Catalog, want: Catalog, { drops }: Decisions): Step[] {
-  const owned = want.tables.flatMap(({ columns }) =>
-    columns.flatMap(({ ownSequence }) => ownSequence ?? [])
+  const serials = want.tables.flatMap(({ columns }) =>
+    columns.flatMap(({ isSerial, ownSequence }) => isSerial && ownSequence || [])
   );
-  const declared = new Set([...want.sequences, ...owned].map(getLabel));
+  const declared = new Set([...want.sequences, ...serials].map(getLabel));
   return have.sequences.filter((sequence) => {
     const label = getLabel(sequence);
     return drops.has(label) && !declared.has(label);
