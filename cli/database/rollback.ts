@@ -19,7 +19,7 @@ import {
   type KeptObject,
 } from "../schema_migration/keep_dropped.ts";
 import { describeDrift, toQueryable } from "./drift.ts";
-import type { FitCheck } from "../schema_migration/conversions.ts";
+import { describeUnfit, type FitCheck } from "../schema_migration/conversions.ts";
 import { planRollback } from "../schema_migration/plan_rollback.ts";
 import { withMigrated } from "../schema_migration/replay.ts";
 
@@ -123,8 +123,8 @@ function findTarget(applied: readonly MigrationFile[], to: string | undefined): 
 /** Finds columns with values that do not fit the type that they get back. */
 async function findUnfit(session: SqlSession, checks: readonly FitCheck[]): Promise<string[]> {
   const problems: string[] = [];
-  for (const { label, type, sql } of checks) {
-    const isUnfit = await session.query(sql).then(
+  for (const check of checks) {
+    const isUnfit = await session.query(check.sql).then(
       ([row]) => row.isUnfit === true,
       (error) => {
         // a data exception: a text that is no number
@@ -132,11 +132,7 @@ async function findUnfit(session: SqlSession, checks: readonly FitCheck[]): Prom
         throw error;
       },
     );
-    if (isUnfit) {
-      problems.push(
-        `${label} has values that are no ${type}, its type before: change or delete them`,
-      );
-    }
+    if (isUnfit) problems.push(describeUnfit(check));
   }
   return problems;
 }

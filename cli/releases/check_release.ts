@@ -165,6 +165,9 @@ async function readProbes(
   const unchecked: string[] = [];
   for (const { name: fn, role, grants, statements, unchecked: unread } of manifest.functions) {
     unchecked.push(...unread);
+    if (role === null && statements.length > 0) {
+      unchecked.push(`the grants of ${fn}: it has no permission file`);
+    }
     const granted = await createRole(database, role, grants);
     const wanted = [
       ...statements,

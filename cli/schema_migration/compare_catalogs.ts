@@ -1,12 +1,6 @@
-import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
-import {
-  type Catalog,
-  type CatalogEnum,
-  type CatalogObject,
-  findCreated,
-  getLabel,
-  quoteTable,
-} from "./catalog.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
+import { type Catalog, type CatalogObject, findCreated, getLabel, quoteTable } from "./catalog.ts";
+import { compareEnums } from "./enum_steps.ts";
 import { describeExpand, endExpand } from "./expand_steps.ts";
 import { compareTables, findForeignKeys, isOwnTable } from "./compare_tables.ts";
 import type { Decisions } from "./decisions.ts";
@@ -27,7 +21,7 @@ import {
 export function compareCatalogs(comparison: Comparison): Difference {
   const { have, want, created, decisions } = comparison;
   const schemas = want.schemas.filter((name) => !have.schemas.includes(name));
-  const enums = compareEnums(have, want.enums, created);
+  const enums = compareEnums(have, want, created);
   const sequences = compareObjects("sequence", have.sequences, want.sequences, created);
   const views = compareObjects("view", have.views, want.views, created);
   const storage = compareStorage(have, want, decisions);
@@ -217,90 +211,4 @@ function dropSequences(have: Catalog, want: Catalog, { drops }: Decisions): Step
     const label = getLabel(sequence);
     return drops.has(label) && !declared.has(label);
   }).map((sequence) => ({ sql: `DROP SEQUENCE ${quoteTable(sequence)}` }));
-}
-
-/**
- * Compares enums. PostgreSQL can add values, but not remove or move them: then the enum is created
- * again.
- *
- * @param have The database of the migrations.
- * @param want The enums of the schema.
- * @param created The statements that create all of the schema.
- * @returns New enums and values, and what must be written by hand.
- */
-function compareEnums(
-  have: Catalog,
-  want: readonly CatalogEnum[],
-  created: readonly string[],
-): { steps: Step[]; problems: string[] } {
-  const present = new Map(have.enums.map((each) => [getLabel(each), each]));
-  const steps: Step[] = [];
-  const problems: string[] = [];
-  for (const each of want) {
-    const old = present.get(getLabel(each));
-    const name = qualify(each.schema, each.name);
-    if (old === undefined) {
-      const sql = created.find((text) => text.startsWith(`CREATE TYPE ${name} AS ENUM`));
-      steps.push({ sql: sql ?? `CREATE TYPE ${name} AS ENUM (${each.values.map(quoteLiteral)})` });
-      continue;
-    }
-    const { values } = old;
-    const rest = each.values.filter((value) => values.includes(value));
-    if (rest.length === values.length && rest.every((value, index) => value === values[index])) {
-      steps.push(...addValues(name, values, each.values));
-    } else if (hasSameOrFewer(each, old)) steps.push(...replaceEnum(have, old, each));
-    else {
-      problems.push(
-        `the enum ${getLabel(each)} has the values ${values.join(", ")} in the migrations and ` +
-          `${each.values.join(", ")} in the schema: values are only added, or only removed and ` +
-          `moved. To rename one, write ALTER TYPE ${name} RENAME VALUE by hand; otherwise add ` +
-          "values in one migration, change the rows, and remove values in another one",
-      );
-    }
-  }
-  return { steps, problems };
-}
-
-/** Creates an enum again with fewer values, or in another order, and converts its columns. */
-export function replaceEnum({ tables }: Catalog, old: CatalogEnum, want: CatalogEnum): Step[] {
-  const temporary = { schema: old.schema, name: `${old.name}__trellis_new` };
-  const next = qualify(temporary.schema, temporary.name);
-  const name = qualify(old.schema, old.name);
-  const gone = old.values.filter((value) => !want.values.includes(value));
-  const risk = gone.length === 0 ? undefined : `fails if a row has the value ${gone.join(" or ")}`;
-  const conversions = tables.flatMap((table) =>
-    table.columns.flatMap((column): Step[] => {
-      const array = column.type.slice(old.type.length);
-      if (!column.type.startsWith(old.type) || !/^(?:\[\])*$/.test(array)) return [];
-      const alter = `ALTER TABLE ${quoteTable(table)} ALTER COLUMN ${quoteName(column.name)}`;
-      const cast = `${quoteName(column.name)}::text${array}::${next}${array}`;
-      return [
-        // the default of the schema is set again afterwards
-        ...column.default === null ? [] : [{ sql: `${alter} DROP DEFAULT` }],
-        { sql: `${alter} SET DATA TYPE ${next}${array} USING ${cast}`, risk },
-      ];
-    })
-  );
-  return [
-    { sql: `CREATE TYPE ${next} AS ENUM (${want.values.map(quoteLiteral).join(", ")})` },
-    ...conversions,
-    { sql: `DROP TYPE ${name}` },
-    { sql: `ALTER TYPE ${next} RENAME TO ${quoteName(old.name)}` },
-  ];
-}
-
-/** Returns true for an enum all of whose values another one has, with more or in another order. */
-export function hasSameOrFewer({ values }: CatalogEnum, old: CatalogEnum): boolean {
-  return values.every((value) => old.values.includes(value)) &&
-    values.join() !== old.values.join();
-}
-
-function addValues(name: string, have: readonly string[], want: readonly string[]): Step[] {
-  return want.flatMap((value, index) => {
-    if (have.includes(value)) return [];
-    const next = want.slice(index + 1).find((each) => have.includes(each));
-    const before = next === undefined ? "" : ` BEFORE ${quoteLiteral(next)}`;
-    const sql = `ALTER TYPE ${name} ADD VALUE ${quoteLiteral(value)}${before}`;
-    return [{ sql, runsAlone: true }];
-  });
 }

@@ -8,34 +8,16 @@ import { parseStatement, type StatementReader } from "../../sql/statement_reader
 import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
 import { isWidening } from "./column_steps.ts";
 
-/** A column before or after a change. */
+/** A column as it is now. */
 export interface TypedColumn {
-  /** Stays the same when the column or its table gets another name. */
-  readonly id: string;
   readonly schema: string;
   /** Name of the table. */
   readonly name: string;
   readonly column: string;
   /** As PostgreSQL prints it: `numeric(9,2)`. */
-  readonly type: string;
+  readonly typeName: string;
   /** True for an enum and for an array of enums. */
   readonly isEnum: boolean;
-}
-
-/** Reads the columns of all tables by their numbers. */
-export async function readTypedColumns(
-  database: PGlite,
-): Promise<ReadonlyMap<string, TypedColumn>> {
-  const { rows } = await database.query<TypedColumn>(
-    `SELECT a.attrelid || '.' || a.attnum AS id, n.nspname AS schema, c.relname AS name,
-      a.attname AS column, format_type(a.atttypid, a.atttypmod) AS type,
-      'e' IN (t.typtype, coalesce(e.typtype, 'b')) AS "isEnum"
-    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_type t ON t.oid = a.atttypid
-    LEFT JOIN pg_type e ON e.typarray = t.oid
-    WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped`,
-  );
-  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Types between which PostgreSQL converts without a loss, or refuses. */
@@ -147,9 +129,13 @@ export class Conversions {
 
 const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
-/** What follows the type: nothing, or a cast of the column to the type, by its text, or to a time in UTC. */
-type Using = "none" | "cast" | "text" | "utc";
+/**
+ * Conversion of a column: without USING, `c::type`, `c::text::type`, `c AT TIME ZONE 'UTC'` or
+ * `c::timestamp AT TIME ZONE 'UTC'`.
+ */
+type Using = "none" | "cast" | "text" | "utc" | "midnight utc";
 
+/** Reads what follows a type; `undefined` for another expression. */
 function readUsing(
   reader: StatementReader,
   [from, to]: readonly [number, number],
@@ -163,9 +149,11 @@ function readUsing(
   const isColumn = reader.is(from, "USING") && reader.isName(at) &&
     getName(reader.token(at)!) === column;
   if (!isColumn) return undefined;
-  const zoneAt = reader.is(at + 1, "::", "TIMESTAMP") ? at + 3 : at + 1;
+  const isMidnight = reader.is(at + 1, "::", "TIMESTAMP");
+  const zoneAt = isMidnight ? at + 3 : at + 1;
   if (zoneAt + 4 === end && reader.is(zoneAt, "AT", "TIME", "ZONE")) {
-    return readLiteral(reader.token(end - 1)) === "UTC" ? "utc" : undefined;
+    if (readLiteral(reader.token(end - 1)) !== "UTC") return undefined;
+    return isMidnight ? "midnight utc" : "utc";
   }
   if (!reader.is(at + 1, "::")) return undefined;
   if (reader.text(at + 2, end) === type) return "cast";
@@ -181,11 +169,13 @@ function isLossless(
   using: Using,
 ): boolean {
   const [, digits = ""] = /\(([^()]*)\)/.exec(written) ?? [];
-  if (TIMES.includes(want) && (TIMES.includes(have) || have === "date")) {
-    const isZoned = [have, want].includes(ZONED);
-    const isUtc = using === "utc" && have !== want;
-    return (isUtc || using === "none" && (have === want || !isZoned)) &&
-      (have === "date" || getPrecision(size ?? "") <= getPrecision(digits));
+  // PostgreSQL's own conversion of times depends on the time zone of the session
+  if (have === "date" && TIMES.includes(want)) {
+    return using === (want === ZONED ? "midnight utc" : "none");
+  }
+  if (TIMES.includes(have) && TIMES.includes(want)) {
+    return using === (have === want ? "none" : "utc") &&
+      getPrecision(size ?? "") <= getPrecision(digits);
   }
   if (using === "text") return areEnums === true;
   if (using === "cast") return TEXTS.includes(have) && toEnum === true;
@@ -201,17 +191,17 @@ function getPrecision(size: string): number {
   return Number(/\d/.exec(size)?.[0] ?? 6);
 }
 
-/** Finds out whether present values fit the type from before a migration. */
+/** Query that finds values which do not fit the type from before the migrations. */
 export interface FitCheck {
-  /** `notes.size` */
+  /** The column as it is now: `notes.size`. */
   readonly label: string;
-  /** What the values must fit: `integer`. */
+  /** The type from before: `integer`. */
   readonly type: string;
   /** A query whose only value is true if one does not. */
   readonly sql: string;
 }
 
-/** A way back to another type. */
+/** Statement that gives a column its old type. */
 export interface GuardedChange {
   /** The statement, which fails if a value would change. */
   readonly sql: string;
@@ -234,11 +224,10 @@ export function guardChange(
   if (!reader.is(0, "ALTER", "TABLE")) return undefined;
   const [action] = readAlterActions(reader);
   if (action?.kind !== "alter_column" || action.change !== "type") return undefined;
-  const label = getTable(reader)!;
-  const now = find(label, action.column.name);
+  const now = find(getTable(reader)!, action.column.name);
   const end = reader.findEnd(AFTER_TYPE, action.valueAt);
   const type = reader.text(action.valueAt, end);
-  if (now === undefined || isWidening(now.type, type)) return undefined;
+  if (now === undefined || isWidening(now.typeName, type)) return undefined;
   // PostgreSQL refuses a label that the other enum does not have
   if (now.isEnum && !TEXTS.includes(type.replace(/\(.*/, ""))) return undefined;
   const column = quoteName(action.column.name);
@@ -246,16 +235,16 @@ export function guardChange(
   const using = usingAt < 0 ? column : `(${reader.text(usingAt + 1, reader.size)})`;
   const back = `${using}::${type}`;
   const isUtc = / AT TIME ZONE 'UTC'/.test(using);
-  const local = now.type.endsWith(" with time zone") ? `(${back})::timestamp` : `(${back})`;
-  const again = isUtc ? `${local} AT TIME ZONE 'UTC'` : `(${back})::${now.type}`;
+  const local = now.typeName.endsWith(" with time zone") ? `(${back})::timestamp` : `(${back})`;
+  const again = isUtc ? `${local} AT TIME ZONE 'UTC'` : `(${back})::${now.typeName}`;
   const differs = (rows: string) =>
     `EXISTS (SELECT FROM ${rows} WHERE (${again})::text IS DISTINCT FROM ${column}::text)`;
   const table = reader.text(2, reader.nameEnd(2));
   const present = `(SELECT ${quoteName(now.column)} AS ${column} FROM ${
     quoteTable(now)
   }) AS present`;
-  const place = `${label}.${action.column.name}`;
-  const message = quoteLiteral(`${place} has values that are no ${type}`);
+  const check = { label: `${getLabel(now)}.${now.column}`, type };
+  const message = quoteLiteral(describeUnfit(check));
   return {
     sql: `DO ${
       quoteLiteral(`BEGIN
@@ -266,8 +255,13 @@ export function guardChange(
   ${sql};
 END`)
     }`,
-    check: { label: place, type, sql: `SELECT ${differs(present)} AS "isUnfit"` },
+    check: { ...check, sql: `SELECT ${differs(present)} AS "isUnfit"` },
   };
+}
+
+/** Describes a column with values that do not fit. */
+export function describeUnfit({ label, type }: Omit<FitCheck, "sql">): string {
+  return `${label} has values that do not fit its old type ${type}: change or delete them`;
 }
 
 /**
@@ -288,8 +282,7 @@ export function checkValues(
     if (values === undefined || each.values.every((value) => values.includes(value))) return [];
     return have.tables.flatMap((table) =>
       table.columns.flatMap((column): FitCheck[] => {
-        const label = `${getLabel(table)}.${column.name}`;
-        const now = columns.get(label);
+        const now = columns.get(`${getLabel(table)}.${column.name}`);
         if (now === undefined || column.type.replaceAll("[]", "") !== each.type) return [];
         const isArray = column.type !== each.type;
         const text = isArray
@@ -299,6 +292,7 @@ export function checkValues(
         const condition = isArray ? `NOT ${text} <@ ${list}` : `${text} <> ALL (${list})`;
         const rows = `SELECT FROM ${quoteTable(now)} WHERE ${condition}`;
         const type = `${getLabel(each)} (${values.join(", ")})`;
+        const label = `${getLabel(now)}.${now.column}`;
         return [{ label, type, sql: `SELECT EXISTS (${rows}) AS "isUnfit"` }];
       })
     );

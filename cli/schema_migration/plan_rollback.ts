@@ -15,12 +15,11 @@ import {
   Conversions,
   type FitCheck,
   guardChange,
-  readTypedColumns,
   type TypedColumn,
 } from "./conversions.ts";
 import { listCreated } from "./created_objects.ts";
-import { hasSameOrFewer, replaceEnum } from "./compare_catalogs.ts";
 import { findForeignKeys } from "./compare_tables.ts";
+import { hasSameOrFewer, replaceEnum } from "./enum_steps.ts";
 import {
   compareObjects,
   type DatabaseObjects,
@@ -88,8 +87,12 @@ interface Identity {
   readonly isGenerated: boolean;
   /** True for a column that follows the one of a parent. */
   readonly isInherited: boolean;
-  /** Type of a column with its length or precision. */
+  /** Number of a column's type, with its length or precision. */
   readonly type: string | null;
+  /** The type as PostgreSQL prints it. */
+  readonly typeName: string | null;
+  /** True for a column of an enum or of an array of enums. */
+  readonly isEnum: boolean;
 }
 
 const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
@@ -98,14 +101,16 @@ const OWNED = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
 const IDENTITIES = `SELECT c.oid::text AS id,
   CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END AS kind, n.nspname AS schema,
   c.relname AS name, NULL AS column, false AS "isGenerated",
-  false AS "isInherited", NULL AS type
+  false AS "isInherited", NULL AS type, NULL AS "typeName", false AS "isEnum"
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'S') AND ${OWNED}
   AND NOT EXISTS (SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0)
-UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false, false, NULL
+UNION ALL SELECT t.oid::text, 'type', n.nspname, t.typname, NULL, false, false, NULL, NULL, false
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typtype = 'e'
 UNION ALL SELECT c.oid || '.' || a.attnum, 'column', n.nspname, c.relname, a.attname,
-  a.attgenerated <> '', a.attinhcount > 0, concat(a.atttypid, ' ', a.atttypmod)
+  a.attgenerated <> '', a.attinhcount > 0, concat(a.atttypid, ' ', a.atttypmod),
+  format_type(a.atttypid, a.atttypmod), EXISTS (SELECT FROM pg_type t WHERE t.typtype = 'e'
+    AND a.atttypid IN (t.oid, t.typarray))
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND ${OWNED}`;
 
@@ -325,7 +330,7 @@ class WayBack {
     for (const want of this.#target.catalog.enums) {
       const old = now.enums.find((each) => getLabel(each) === getLabel(want));
       if (old === undefined || !hasSameOrFewer(want, old)) continue;
-      for (const { sql } of replaceEnum(now, old, want)) {
+      for (const { sql } of replaceEnum(now, this.#target.catalog, [old, want])) {
         if (!sql.startsWith("DROP TYPE ")) await this.#run(sql);
         else await this.#run(sql).catch(() => this.#drop(sql));
       }
@@ -335,12 +340,15 @@ class WayBack {
   /** Returns the present columns by the names that they had before the migrations. */
   async #findColumns(): Promise<ReadonlyMap<string, TypedColumn>> {
     const { identities } = this.#target;
-    return new Map(
-      [...await readTypedColumns(this.#database)].flatMap(([id, now]) => {
-        const old = identities.get(id);
-        return old === undefined ? [] : [[`${getLabel(old)}.${old.column}`, now] as const];
-      }),
-    );
+    const columns = new Map<string, TypedColumn>();
+    for (
+      const { id, column, typeName, ...now } of (await readIdentities(this.#database)).values()
+    ) {
+      const old = identities.get(id);
+      if (old === undefined || column === null || typeName === null) continue;
+      columns.set(`${getLabel(old)}.${old.column}`, { ...now, column, typeName });
+    }
+    return columns;
   }
 
   async #compare(): Promise<ObjectDifference[]> {

@@ -204,7 +204,8 @@ export const notes = pgTable("notes", { id: integer("id").primaryKey(), mood: mo
   const files = {
     "src/schema.ts": mood(`"shy", "calm", "wild"`),
     "migrations/0001_notes.sql":
-      `CREATE TYPE mood AS ENUM ('calm'); CREATE TABLE notes (id int PRIMARY KEY, mood mood);`,
+      `CREATE TYPE mood AS ENUM ('calm'); CREATE TABLE notes (id int PRIMARY KEY, mood mood);
+      CREATE TABLE others (mood mood DEFAULT 'calm');`,
   };
   await withProject(files, async (root) => {
     const { statements } = JSON.parse((await run(root, "moods", "--json")).stdout);
@@ -223,8 +224,16 @@ export const notes = pgTable("notes", { id: integer("id").primaryKey(), mood: mo
           `ALTER TABLE "notes" ALTER COLUMN "mood" SET DATA TYPE ${next} USING "mood"::text::${next}`,
         risk: "fails if a row has the value shy",
       },
+      { sql: 'ALTER TABLE "others" ALTER COLUMN "mood" DROP DEFAULT' },
+      {
+        sql:
+          `ALTER TABLE "others" ALTER COLUMN "mood" SET DATA TYPE ${next} USING "mood"::text::${next}`,
+        risk: "fails if a row has the value shy",
+      },
       { sql: `DROP TYPE "public"."mood"` },
       { sql: `ALTER TYPE ${next} RENAME TO "mood"` },
+      // the schema does not declare it
+      { sql: `ALTER TABLE "others" ALTER COLUMN "mood" SET DEFAULT 'calm'::mood` },
     ]);
     assertEquals((await run(root, "--check")).exitCode, 0);
     await write(root, "src/schema.ts", mood(`"wild", "quiet"`));

@@ -72,6 +72,12 @@ const REFUSED: readonly (readonly [migration: string, reasons: readonly string[]
       "table by_hand is only in the database",
     ],
   ],
+  // the time zone of the session decides
+  [
+    `ALTER TABLE other ALTER at TYPE timestamp USING at::timestamp AT TIME ZONE 'UTC';
+     ALTER TABLE other ALTER day TYPE timestamptz USING day AT TIME ZONE 'UTC';`,
+    ["converts other.at from", "converts other.day from date"],
+  ],
   ["COMMENT ON TABLE more IS 'text'", ["comment on table more is only in the result"]],
   [
     "CREATE AGGREGATE total (int) (SFUNC = int4pl, STYPE = int)",
@@ -91,7 +97,7 @@ Deno.test("db rollback refuses what cannot come back, and runs nothing", unsanit
     await withLab(server, async ({ target, write, read, client }) => {
       await write({
         "0001_base.sql": `CREATE TYPE mood AS ENUM ('calm');
-            CREATE TABLE other (id int);
+            CREATE TABLE other (id int, at timestamptz, day date);
             CREATE TABLE more (id int PRIMARY KEY, old int);`,
         "0002_change.sql": migration,
       });
@@ -132,25 +138,34 @@ ALTER TABLE more RENAME TO entries;`;
 /** Values that are written after the migration and do not fit the old types, and the reasons. */
 const UNFIT: readonly Readonly<Record<string, readonly [value: string, reason: string]>>[] = [
   {
-    number: ["'007'", "more.n has values that are no integer"],
-    day: ["'2026-03-29 10:00'", "more.day has values that are no date"],
-    due: ["'2026-03-29 01:00Z'", "more.due has values that are no date"],
-    key: ["'3F9A6F3C-32f8-4c5e-9a86-1d5f6c1c8f10'", "more.key has values that are no uuid"],
-    document: [`'{"a": 1, "a": 2}'`, "more.document has values that are no jsonb"],
-    price: ["1.0001", "more.price has values that are no numeric(8,2)"],
-    letters: ["'abcde'", "more.letters has values that are no character(4)"],
-    flag: ["'yes'", "more.flag has values that are no boolean"],
-    rate: ["0.1", "more.rate has values that are no real"],
+    number: ["'007'", "entries.number has values that do not fit its old type integer"],
+    day: ["'2026-03-29 10:00'", "entries.day has values that do not fit its old type date"],
+    due: ["'2026-03-29 01:00Z'", "entries.due has values that do not fit its old type date"],
+    key: [
+      "'3F9A6F3C-32f8-4c5e-9a86-1d5f6c1c8f10'",
+      "entries.key has values that do not fit its old type uuid",
+    ],
+    document: [
+      `'{"a": 1, "a": 2}'`,
+      "entries.document has values that do not fit its old type jsonb",
+    ],
+    price: ["1.0001", "entries.price has values that do not fit its old type numeric(8,2)"],
+    letters: ["'abcde'", "entries.letters has values that do not fit its old type character(4)"],
+    flag: ["'yes'", "entries.flag has values that do not fit its old type boolean"],
+    rate: ["0.1", "entries.rate has values that do not fit its old type real"],
     at: [
       "'2026-03-29 01:00:00.1234Z'",
-      "more.at has values that are no timestamp(3) without time zone",
+      "entries.at has values that do not fit its old type timestamp(3) without time zone",
     ],
-    mood: ["'wild'", "more.mood has values that are no mood (calm, glad)"],
-    moods: ["'{calm,wild}'", "more.moods has values that are no mood (calm, glad)"],
+    mood: ["'wild'", "entries.mood has values that do not fit its old type mood (calm, glad)"],
+    moods: [
+      "'{calm,wild}'",
+      "entries.moods has values that do not fit its old type mood (calm, glad)",
+    ],
   },
   {
-    number: ["'seven'", "more.n has values that are no integer"],
-    price: ["1234567", "more.price has values that are no numeric(8,2)"],
+    number: ["'seven'", "entries.number has values that do not fit its old type integer"],
+    price: ["1234567", "entries.price has values that do not fit its old type numeric(8,2)"],
   },
 ];
 
